@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from conspectus.building import (
         add,
         build,
+        correct,
         estimate,
         evaluate,
         import_graphrag,
         preview,
         prune,
-        redo_merges,
         remove,
-        undo_merges,
+        rollback,
     )
     from conspectus.chat import Chat
     from conspectus.endpoint import GraphEndpoint, open_endpoint
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "conspectus.api": "AsyncIndex Index open_index",
-    "conspectus.building": ("add build estimate evaluate import_graphrag preview prune redo_merges remove undo_merges"),
+    "conspectus.building": "add build correct estimate evaluate import_graphrag preview prune remove rollback",
     "conspectus.chat": "Chat",
     "conspectus.endpoint": "GraphEndpoint open_endpoint",
     "conspectus.query.conversation.history": "Conversation",
@@ -63,6 +63,7 @@ __all__ = [
     "Settings",
     "add",
     "build",
+    "correct",
     "estimate",
     "evaluate",
     "import_graphrag",
@@ -72,9 +73,8 @@ __all__ = [
     "open_index",
     "preview",
     "prune",
-    "redo_merges",
     "remove",
-    "undo_merges",
+    "rollback",
 ]
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from conspectus.chat import Chat
     from conspectus.pipelines.build_report import BuildReport
+    from conspectus.pipelines.evaluation.checks import CheckResult
     from conspectus.pipelines.exchange.export_result import ExportResult
     from conspectus.query.context import Context
     from conspectus.query.sparql.result import SparqlResult
@@ -131,6 +132,7 @@ class Index:
     reports = _over(operations.reports)
     report_on = _over(operations.report)
     failures = _over(operations.failures)
+    diff = _over(operations.diff)
 
     @property
     def aio(self) -> AsyncIndex:
@@ -314,8 +316,8 @@ class Index:
         """Write the index, or the view of a filter, in a format that other programs read.
 
         Args:
-            name: "html", "wiki", "graphrag", "graphml", "gexf", "cypher", "neo4j", "ntriples", "nquads", "openie", "csv" or
-                "csv:spreadsheet".
+            name: "html", "wiki", "graphrag", "graphml", "gexf", "cypher", "neo4j", "ntriples", "nquads", "openie",
+                "csv" or "csv:spreadsheet".
             to: the file or folder to write, atomically; for "neo4j" the address of a server.
             force: replace what exists there, if it is of the same format.
 
@@ -332,6 +334,22 @@ class Index:
         from conspectus.exporting import export
 
         return export(self.filter().context.index, name, to, force=force)
+
+    def check(self, file: str | Path) -> "list[CheckResult]":
+        """Ask the questions of a file of checks (see `conspectus check --help`).
+
+        Raises:
+            InputError: the file cannot be read, or a line is wrong.
+
+        Example:
+            >>> line = '{"question": "Who repaired the lighthouse lamp?", "contains": ["Mara Quill"]}'
+            >>> _ = Path("checks.jsonl").write_text(line)
+            >>> index.check("checks.jsonl")[0].wrong
+            ()
+        """
+        from conspectus.pipelines.evaluation.checks import read_checks, run_checks
+
+        return run_checks(self.filter().context, read_checks(file))
 
     def verify(self) -> "list[Problem]":
         """Check every checksum, id, span and row count of the index on disk.

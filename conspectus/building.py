@@ -20,6 +20,7 @@ from conspectus.pipelines.remote_index.local_copy import prune_remote, written
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.query.menu import COMPARED
 from conspectus.storage.errors import UsageError
+from conspectus.storage.manifest import current_version
 from conspectus.storage.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -115,11 +116,11 @@ def add(
         >>> conspectus.add("ferry.txt", "notes.index").manifest.rows["documents"]
         4
     """
-    from conspectus.pipelines.incremental import add_documents
+    from conspectus.pipelines.incremental import change_documents
 
     settings = settings or load_settings()
     with written(index, wait=settings.build.wait) as folder:
-        report = add_documents(_listed(inputs), folder, settings, None, progress, texts)
+        report = change_documents(_listed(inputs), (), folder, settings, None, progress, texts=texts)
     return _opened(report, settings, index)
 
 
@@ -150,12 +151,12 @@ def remove(
         >>> conspectus.remove("tide-mill.txt", "notes.index").manifest.rows["documents"]
         2
     """
-    from conspectus.pipelines.incremental import remove_documents
+    from conspectus.pipelines.incremental import change_documents
 
     settings = settings or load_settings()
     listed = [names] if isinstance(names, str) else names
     with written(index, wait=settings.build.wait) as folder:
-        report = remove_documents(listed, folder, settings, None, progress)
+        report = change_documents((), listed, folder, settings, None, progress)
     return _opened(report, settings, index)
 
 
@@ -234,15 +235,44 @@ def preview(inputs: Inputs, index: str | Path, settings: Settings | None = None)
         return preview_build(_listed(inputs), folder, settings or load_settings())
 
 
-def prune(index: str | Path, keep: int = 1, *, purge: bool = False, settings: Settings | None = None) -> "Purged":
+def rollback(index: str | Path, settings: Settings | None = None) -> Index:
+    """Make the version that was published before the current one current again.
+
+    Args:
+        index: the index folder.
+        settings: how to ask.
+
+    Raises:
+        UsageError: there is no earlier version, or the index is in an object store.
+        IndexBusy: a build is running.
+
+    Example:
+        >>> before = conspectus.open("notes.index").manifest.version
+        >>> _ = conspectus.add(texts={"ferry": "The ferry Petrel crosses the bay."}, index="notes.index")
+        >>> conspectus.rollback("notes.index").manifest.version == before
+        True
+    """
+    from conspectus.storage.publishing import build_lock, roll_back
+
+    if is_url(str(index)):
+        raise UsageError(f"{index} keeps its current version only; build the documents of the earlier one again")
+    current_version(Path(index))
+    with build_lock(Path(index)):
+        roll_back(Path(index))
+    return open_index(index, settings)
+
+
+def prune(
+    index: str | Path, keep: int | None = None, *, purge: bool = False, settings: Settings | None = None
+) -> "Purged":
     """Delete old versions of an index.
 
     Args:
         index: the index folder.
-        keep: the number of versions to keep, including the current one.
+        keep: the number of versions to keep, including the current one; by default `build.keep_versions` more than it.
         purge: also delete everything made from texts that the current version does not contain, from the cache too.
             Only with `keep=1`.
-        settings: those that the index was made with; only used with `purge`.
+        settings: those that the index was made with.
 
     Returns:
         The deleted versions, their size in bytes, and with `purge` the number of deleted cache results by kind.
@@ -257,55 +287,66 @@ def prune(index: str | Path, keep: int = 1, *, purge: bool = False, settings: Se
     """
     from conspectus.pipelines.purge import Purged
     from conspectus.pipelines.purge import purge as purge_index
-    from conspectus.storage.manifest import current_version
     from conspectus.storage.publishing import build_lock
     from conspectus.storage.publishing import prune as prune_index
 
+    settings = settings or load_settings()
+    keep = keep if keep is not None else 1 if purge else 1 + settings.build.keep_versions
     if keep < 1:
         raise UsageError("keep is the number of versions to keep, at least 1")
     if purge and keep != 1:
         raise UsageError("purge keeps only the current version; omit keep")
     if is_url(str(index)):
-        return prune_remote(str(index), keep, (settings or load_settings()) if purge else None)
+        return prune_remote(str(index), keep, settings if purge else None)
     folder = Path(index)
     current_version(folder)  # refuses a folder that is not an index before a lock file is made in it
     if purge:
-        return purge_index(folder, settings or load_settings())
+        return purge_index(folder, settings)
     with build_lock(folder):
         return Purged(prune_index(folder, keep), {})
 
 
-def undo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
-    """Undo merges of entity names. Later builds preserve this.
+def correct(
+    kind: str,
+    *names: str,
+    file: str | Path = "corrections.yaml",
+    where: str = "",
+    at: Sequence[str] = (),
+    comment: str = "",
+) -> str:
+    """Write a correction of the graph into a file, with the date. Builds with `build.corrections` apply it.
+
+    `add([], index, settings)` rebuilds an index at once, from the documents in it.
 
     Args:
-        names: names of aliases, canonical names or ids of merges; None for all merges.
-        index: the index folder.
-        settings: those that the index was made with.
+        kind: merge, same, apart, rename, split, type, forbid or fix.
+        names: the names that it concerns, followed by what they become.
+        file: the file of corrections.
+        where: for a split, what chooses the places: "document", "passage" or "words".
+        at: for a split, the documents, the ids of passages, or the words in a sentence.
+        comment: why.
 
     Returns:
-        The index, open; `Index.report` is the result of the build.
+        The correction as it is in the file.
 
     Raises:
-        UsageError: a name belongs to no merge, or the settings differ.
+        UsageError: there is no such kind, or its names are not those that it needs.
+        SettingsError: the file is wrong, or contradicts the correction.
+
+    Example:
+        >>> conspectus.correct("rename", "Petrel", "Grey Petrel", file="notes.yaml")
+        'rename: "Petrel", to: "Grey Petrel"'
+        >>> settings = conspectus.load_settings(overrides={"build": {"corrections": "notes.yaml"}})
+        >>> conspectus.build("notes", "corrected.index", settings).status().corrections[0].places
+        0
     """
-    return _changed_merges(names, index, settings, undone=True)
+    from datetime import date
 
+    from conspectus.pipelines.resolution.corrections import rule_of, write_rule
 
-def redo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
-    """Redo merges that `undo_merges` undid; arguments, result and errors are the same."""
-    return _changed_merges(names, index, settings, undone=False)
-
-
-def _changed_merges(
-    names: Sequence[str] | str | None, index: str | Path, settings: Settings | None, *, undone: bool
-) -> Index:
-    from conspectus.pipelines.resolution.undo import change_merges
-
-    settings = settings or load_settings()
-    with written(index, wait=settings.build.wait) as folder:
-        report = change_merges([names] if isinstance(names, str) else names, folder, settings, undone=undone)
-    return _opened(report, settings, index)
+    rule = rule_of(kind, names, where, at)
+    write_rule(Path(file), rule, f"{date.today().isoformat()}: {comment}".rstrip(": "))
+    return ", ".join(rule.lines)
 
 
 def evaluate(

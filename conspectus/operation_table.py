@@ -104,6 +104,7 @@ OPERATIONS = {
         Operation(ops.conflicts, "conflicts", paged=True, tool=None),
         Operation(ops.reports, "reports", paged=True),
         Operation(ops.report, "reports/{community}"),
+        Operation(ops.diff, "diff", whole=True, tool=None),
         Operation(ops.failures, "failures", paged=True, whole=True, tool=None),
     )
 }

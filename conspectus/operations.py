@@ -17,6 +17,7 @@ from conspectus.query.question.bounds import MOST_CHARACTERS, bound_steps, part_
 from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
 from conspectus.rows import (
     ConflictRow,
+    Differences,
     Direction,
     DocumentRow,
     DocumentText,
@@ -32,7 +33,7 @@ from conspectus.rows import (
     TimelineRow,
 )
 from conspectus.storage.errors import UsageError
-from conspectus.storage.records import SKIP, Community, Failure
+from conspectus.storage.records import SKIP, Community, Correction, Failure
 
 if TYPE_CHECKING:
     from conspectus.query.context import Context
@@ -243,11 +244,12 @@ def _check(*questions: str) -> None:
 
 
 def status(context: "Context") -> Status:
-    """Tell what an index contains: the numbers of documents, passages, entities and relations, and its models."""
+    """Tell what an index contains: the numbers of documents, passages, entities and relations; models; corrections."""
     made, model = context.index.manifest, context.settings.llm.model or ""
     communities = context.index.arrow(Community, "same_as").column("same_as").null_count  # one can be on several levels
     rows = {**made.rows, "communities": communities}
-    return Status(made.version, made.format_version, rows, dict(made.models), model)
+    corrections = [] if context.narrowed else context.index.rows(Correction)
+    return Status(made.version, made.format_version, rows, dict(made.models), model, corrections)
 
 
 def methods(context: "Context") -> list[MethodRow]:
@@ -408,6 +410,25 @@ def report(context: "Context", community: Name) -> ReportDetail:
     from conspectus.reports import report_detail
 
     return report_detail(context, community)
+
+
+def diff(context: "Context", before: Name = "", after: Name = "", limit: Count = 20) -> Differences:
+    """Tell which documents, entities, relations, statements and communities came, went or changed between two versions.
+
+    A statement is a place where a relation is stated, or a claim. A community has changed if its members are the same
+    and its report is another.
+
+    Args:
+        before: the earlier version; by default the one published before. The beginning of its name suffices.
+        after: the later version; by default the current one.
+        limit: the maximum number of names for each kind of change.
+
+    Raises:
+        UsageError: there is no such version, or no earlier one.
+    """
+    from conspectus.versions import differences
+
+    return differences(context, before, after, limit)
 
 
 def failures(context: "Context") -> Sequence[Failure]:

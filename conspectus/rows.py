@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from conspectus.query.types import Citation
+from conspectus.storage.records import Correction
 from conspectus.storage.text.visible import UNSEEN
 
 Direction = Literal["out", "in", "both"]
@@ -21,6 +22,7 @@ class Status:
         rows: The number of rows of each table.
         models: The encoder and other models that made it.
         answers_with: The language model that writes answers; "" if there is none.
+        corrections: The corrections of the graph, each with the number of places where it is in force.
     """
 
     version: str
@@ -28,6 +30,7 @@ class Status:
     rows: dict[str, int]
     models: dict[str, str]
     answers_with: str
+    corrections: list[Correction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +187,25 @@ class ReportDetail(ReportRow):
 
     findings: list[str]
     citations: list[Citation]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """One kind of change of one table: `change` is came, gone or changed. `names` are the first by name."""
+
+    table: str
+    change: str
+    count: int
+    names: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What differs between two versions of an index."""
+
+    before: str
+    after: str
+    changes: list[Changed]
 
 
 def json_text(value: object, indent: int | None = None) -> str:

@@ -15,7 +15,8 @@ from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.pipelines.index_writer import IndexWriter, VersionWriter
 from conspectus.pipelines.remote_index.shared_memo import open_memo
-from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, kept_marks
+from conspectus.pipelines.resolution.correct import corrected
+from conspectus.pipelines.resolution.corrections import Rule, kept_apart
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.runner import (
     Overlap,
@@ -41,7 +42,7 @@ from conspectus.storage.graph.walk_graph import walk
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.manifest import MEMO, current_manifest
 from conspectus.storage.prepared import prepare
-from conspectus.storage.publishing import build_lock, staging
+from conspectus.storage.publishing import build_lock, set_current, staging
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import Settings
 from conspectus.storage.spilled import spilling_to
@@ -87,6 +88,7 @@ def build_index(
         BudgetReached: `llm.max_tokens` or `llm.max_cost` is spent; results that were paid for are cached.
         ModelRefused, ModelUnavailable: No call got a reply.
         SettingsError: The Dask scheduler that `build.runner` names does not answer.
+        ChecksFailed: More checks fail than `build.checks_failed`; the version is kept, but not published.
 
     Example:
         >>> build_index(["docs"], Path("docs.index"), Settings()).rows["documents"]  # doctest: +SKIP
@@ -104,7 +106,6 @@ def build_from(
     progress: Progress = no_progress,
     *,
     retry_failed: bool = False,
-    decide: Deciding = kept_marks,
 ) -> BuildReport:
     """Make the index equal to a source; the arguments and errors are those of `build_index` and `plan_build`.
 
@@ -123,7 +124,7 @@ def build_from(
         if settings.llm.model and settings.extracts_with and current_manifest(index) is None:
             begin_to_load()
             import_package()  # meanwhile: it is needed as soon as the documents are read
-        plan = plan_build(source, index, settings, retry_failed=retry_failed, decide=decide)
+        plan = plan_build(source, index, settings, retry_failed=retry_failed)
         settings = plan.settings
         if plan.is_unchanged and plan.current:
             nothing = Retried() if retry_failed else None
@@ -135,21 +136,30 @@ def build_from(
         for line in graph.understood if graph else ():
             progress(line, 1, 1)
         earlier = earlier_communities(index, plan.current, settings)
-        backend = source.backend or open_backend(settings, memo, run, progress, earlier, retry_failed=retry_failed)
+        backend = source.backend or open_backend(
+            settings, memo, run, progress, earlier, retry_failed=retry_failed, rules=plan.rules
+        )
         embedding = Embedding(settings.embedding, settings.embedding_server, memo, run)
         split = announced(progress, "split", split_documents)
         chunks: Sequence[Chunk]
         chunks = split(plan.documents, settings.chunks) if source.chunks is None else source.chunks
-        marks = None if source.maker else plan.marks
         with memo.kept_open(), staging(index) as folder:
             writer = VersionWriter(folder, settings)
+            resolves = not source.maker
             made = index_steps(
-                Build(plan.documents, chunks, graph, marks, settings, backend, embedding, writer, progress)
+                Build(
+                    plan.documents, chunks, graph, plan.rules, resolves, settings, backend, embedding, writer, progress
+                )
             )
             failures = sorted_by_id([*plan.failures, *made.failures])
             writer.table("failures", failures)
             manifest = announced(progress, "write", writer.publish)(plan, _models(source, settings, made))
         announced(progress, "prepare", prepare)(StoredIndex(index, manifest))
+        if settings.build.checks:
+            from conspectus.pipelines.evaluation.checks import must_pass
+
+            announced(progress, "check", must_pass)(StoredIndex(index, manifest), settings)
+        set_current(index, manifest.version)
     return build_report(
         index,
         manifest,
@@ -169,8 +179,8 @@ class Build:
         documents: The documents, sorted by id.
         chunks: Their chunks, sorted by id.
         graph: An imported knowledge graph, if there is one.
-        marks: Merges of names that the user has undone; None if names are not resolved here, because the program that
-            made the imported index did that.
+        rules: Corrections.
+        resolves: Whether names are resolved here; the program that made an imported index did that.
         settings: Settings of the build.
         backend: Extracts, describes and reports.
         embedding: Makes vectors.
@@ -181,7 +191,8 @@ class Build:
     documents: Sequence[Document]
     chunks: Sequence[Chunk]
     graph: ImportedGraph | None
-    marks: UndoneMerges | None
+    rules: Sequence[Rule]
+    resolves: bool
     settings: Settings
     backend: Backend
     embedding: Embedding
@@ -226,12 +237,16 @@ def index_steps(build: Build) -> StepResults:
         overlap.settle()
         resolved = _resolve_names(build, extracted, overlap)
         extraction = _join_graph(resolved.found, graph)
+        merges = [*resolved.merges, *further_names(graph, extraction.knowledge.entities)] if graph else resolved.merges
+        extraction, merges, corrections = said("correct", corrected)(
+            documents, chunks, extraction, merges, build.rules, weighed=graph is not None
+        )
+        overlap.start(writer.table, "corrections", corrections)
         knowledge = extraction.knowledge
         overlap.start(writer.table, "mentions", knowledge.mentions)
         overlap.start(writer.table, "claims", extraction.claims)
         dated = overlap.start(said("dates", dated_facts), documents, chunks, knowledge, extraction.claims)
         overlap.start(writer.table, "dated_facts", awaited(dated))
-        merges = [*resolved.merges, *further_names(graph, knowledge.entities)] if graph else resolved.merges
         overlap.start(writer.table, "merges", sorted_by_id(merges))
 
         # The graphs over it: synonyms, and the graph for PageRank.
@@ -278,7 +293,7 @@ def _dimension(windows: Windows) -> int:
 
 def _resolve_names(build: Build, extracted: Extraction, overlap: Overlap) -> Resolved:
     """Return the extraction with the aliases of one entity merged."""
-    if build.marks is None:
+    if not build.resolves:
         return Resolved(extracted, [], [])
     return announced(build.progress, "resolve names", resolve)(
         build.documents,
@@ -286,7 +301,7 @@ def _resolve_names(build: Build, extracted: Extraction, overlap: Overlap) -> Res
         extracted,
         build.settings,
         embed=partial(overlap.run, partial(build.embedding.first_windows, step="embed names")),
-        marks=build.marks,
+        apart=kept_apart(build.rules),
         imported=ids_of_graph(build.graph) if build.graph else (),
         model=build.backend.model,
         progress=build.progress,

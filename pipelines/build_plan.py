@@ -11,7 +11,7 @@ from typing import Any
 from conspectus.pipelines.backends.base import Backend
 from conspectus.pipelines.build_report import can_be_retried
 from conspectus.pipelines.exchange.openie.read import GRAPHML, read_passages
-from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, kept_marks, merges_of
+from conspectus.pipelines.resolution.corrections import Rule, read_rules
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.documents import Texts, read_documents
 from conspectus.prompts.client.reply_cache import PROMPTS
@@ -32,7 +32,7 @@ STEPS = dict.fromkeys(
         "split bm25 links annotate extract resolve join date synonyms walk describe communities report embed import"
     ).split(),
     1,
-) | {"annotate": RULES, "resolve": 3}
+) | {"annotate": RULES, "resolve": 4, "import": 2}
 """The steps of a build, in the order of the data, and their versions: 1, or what is listed after `|`.
 
 They are part of the fingerprint. Raise the version of a step when its results change: without that, the next build of
@@ -88,7 +88,7 @@ class BuildPlan:
         current: Manifest of the current version, None for a new index.
         documents: The documents, sorted by id.
         failures: Inputs that could not be read.
-        marks: Merges of names that the user has undone.
+        rules: Corrections.
         settings: Settings of the build, with the name of the embedding model.
         index_settings: The settings that shape the index, as the manifest stores them.
         fingerprint: Hash of everything that the index depends on.
@@ -99,7 +99,7 @@ class BuildPlan:
     current: Manifest | None
     documents: Sequence[Document]
     failures: list[Failure]
-    marks: UndoneMerges
+    rules: tuple[Rule, ...]
     settings: Settings
     index_settings: dict[str, Any]
     fingerprint: str
@@ -117,9 +117,7 @@ def source_of(
     return BuildSource(lambda _: read_input(inputs, settings, progress, texts))
 
 
-def plan_build(
-    source: BuildSource, index: Path, settings: Settings, *, retry_failed: bool = False, decide: Deciding = kept_marks
-) -> BuildPlan:
+def plan_build(source: BuildSource, index: Path, settings: Settings, *, retry_failed: bool = False) -> BuildPlan:
     """Read the source and return what a build of it would do. Nothing is written, and no server is called.
 
     Args:
@@ -127,26 +125,25 @@ def plan_build(
         index: The folder of the index, which need not exist.
         settings: Settings of the build.
         retry_failed: Whether failures of the current version are enough reason to build again.
-        decide: Takes the merges of the current version and returns those that are undone from now on; by default
-            those that are undone already.
 
     Raises:
         InputError: There is nothing to read.
         UsageError: An imported index would be replaced by one built from documents, or the other way round.
+        SettingsError: The file of corrections is wrong.
     """
     current = current_manifest(index)
     _check_maker(index, current, source.maker)
     documents, failures = source.read(current)
-    marks = decide(merges_of(index, current))
+    rules = () if source.maker else read_rules(settings.build.corrections)
     settings = settings.model_copy(update={"embedding": _embedding(settings.embedding, current, documents)})
     index_settings = settings.of_the_index()
     if source.maker:
         index_settings[IMPORTED] = {"from": source.maker}
-    fingerprint = _fingerprint(documents, failures, settings, index_settings, source.digest, marks)
+    fingerprint = _fingerprint(documents, failures, settings, index_settings, source.digest, rules)
     is_unchanged = current is not None and current.fingerprint == fingerprint and not damaged_files(index, current)
     if is_unchanged and retry_failed and current:
         is_unchanged = not can_be_retried(StoredIndex(index, current).rows(Failure))
-    return BuildPlan(index, current, documents, failures, marks, settings, index_settings, fingerprint, is_unchanged)
+    return BuildPlan(index, current, documents, failures, rules, settings, index_settings, fingerprint, is_unchanged)
 
 
 _LANGUAGES_OF = 200
@@ -236,7 +233,7 @@ def _fingerprint(
     settings: Settings,
     index_settings: dict[str, Any],
     imported: str,
-    marks: UndoneMerges,
+    rules: Sequence[Rule],
 ) -> str:
     whole = sha256()
     for document in documents:  # one after the other: together they are as large as the corpus
@@ -246,7 +243,7 @@ def _fingerprint(
         [asdict(failure) for failure in failures],
         index_settings,
         imported,
-        [[mark.alias_id, mark.entity_id] for mark in marks],
+        [rule.lines for rule in rules],
         # A folder with the same path may contain another model.
         open_embedder(settings.embedding, settings.embedding_server).name,
         tool_versions(index_settings),

@@ -12,7 +12,7 @@ from conspectus.pipelines.build_plan import BuildSource, check_built_here
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, Runner, no_progress
-from conspectus.pipelines.steps.documents import Texts, once_each, read_documents
+from conspectus.pipelines.steps.documents import Texts, lies_in, once_each, read_documents
 from conspectus.storage.errors import UsageError, did_you_mean
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest, current_version, read_manifest
@@ -37,21 +37,25 @@ def change_documents(
     """Remove and add documents of an index in one build; the result is that of indexing what it then holds.
 
     Args:
-        inputs: What to add, as for `add_documents`; it replaces documents with the same ids.
-        names: What to remove, as for `remove_documents`. It is removed before anything is added.
+        inputs: What to add: files, folders, globs and URLs, named as `conspectus index` names them. Documents with the
+            same ids are replaced.
+        names: What to remove: ids and uris of documents, and uris of files and folders that contain them. It is removed
+            before anything is added.
         index: The folder of the index.
         settings: The settings that the index was made with.
         run: Runs the shards of a step; by default in this process.
         progress: Called as work advances.
         texts: Documents from memory, which are added too.
-        retry_failed: Also retry failures, as `retry_failed` does.
+        retry_failed: Also retry failures, except of reading, which takes the files.
 
     Returns:
         The report of the build, with all failures of the new version.
 
     Raises:
-        UsageError, IndexNotFound, InputError, NeedsModel, IndexBusy, BudgetReached: As for `add_documents` and
-            `remove_documents`.
+        UsageError: A name matches nothing (the message suggests the nearest known name), no document would be left, or
+            the index was made with other settings, or imported from another program.
+        IndexNotFound: There is no index.
+        InputError, NeedsModel, IndexBusy, BudgetReached: As for `build_index`.
     """
     source = changed_source(inputs, names, index, settings, progress, texts)
     return build_from(source, index, settings, run, progress, retry_failed=retry_failed)
@@ -76,7 +80,7 @@ def changed_source(
             new, failures = read_documents(inputs, settings.input, progress, texts)
             held = once_each({document.id: document for document in (*held, *new)}.values())
             read_now = {*(item.uri for item in new), *(failure.item_id for failure in failures)}
-            lost = [failure for failure in lost if not any(_lies_in(uri, failure.item_id) for uri in read_now)]
+            lost = [failure for failure in lost if not any(lies_in(uri, failure.item_id) for uri in read_now)]
             lost = sorted([*failures, *lost], key=lambda failure: (failure.item_id, failure.reason))
         if not held:
             raise UsageError(f"this would leave no document; to remove the index, delete the folder {index}")
@@ -84,84 +88,6 @@ def changed_source(
 
     current_version(index)  # raises before a folder is made for a missing index
     return BuildSource(read)
-
-
-def add_documents(
-    inputs: Sequence[str | Path],
-    index: Path,
-    settings: Settings,
-    run: Runner | None = None,
-    progress: Progress = no_progress,
-    texts: Texts = (),
-) -> BuildReport:
-    """Add documents to an index, replacing those with the same ids; the result is that of indexing all together.
-
-    Args:
-        inputs: Files, folders, globs and URLs; documents are named as `conspectus index` names them.
-        index: The folder of the index.
-        settings: The settings that the index was made with.
-        run: Runs the shards of a step; by default in this process.
-        progress: Called as work advances.
-        texts: Documents from memory.
-
-    Returns:
-        The report of the build, with all failures of the new version.
-
-    Raises:
-        IndexNotFound: There is no index.
-        UsageError: The index was made with other settings, or imported from another program.
-        InputError, NeedsModel, IndexBusy, BudgetReached: As for `build_index`.
-    """
-    return change_documents(inputs, (), index, settings, run, progress, texts=texts)
-
-
-def remove_documents(
-    names: Sequence[str],
-    index: Path,
-    settings: Settings,
-    run: Runner | None = None,
-    progress: Progress = no_progress,
-) -> BuildReport:
-    """Remove documents from an index.
-
-    Args:
-        names: For each document its id, its uri, or the uri of the file or folder that contains it.
-        index: The folder of the index.
-        settings: The settings that the index was made with.
-        run: Runs the shards of a step; by default in this process.
-        progress: Called as work advances.
-
-    Returns:
-        The report of the build, with all failures of the new version.
-
-    Raises:
-        UsageError: A name matches nothing (the message suggests the nearest known name), no document would be left,
-            or as for `add_documents`.
-        IndexNotFound, IndexBusy: As for `add_documents`.
-    """
-    return change_documents((), names, index, settings, run, progress)
-
-
-def retry_failed(
-    index: Path, settings: Settings, run: Runner | None = None, progress: Progress = no_progress
-) -> BuildReport:
-    """Retry the failures of an index, and ask the model again for incomplete replies.
-
-    Unreadable inputs are not retried: that needs the files, as in `build_index(..., retry_failed=True)`.
-
-    Args:
-        index: The folder of the index.
-        settings: The settings that the index was made with.
-        run: Runs the shards of a step; by default in this process.
-        progress: Called as work advances.
-
-    Returns:
-        The report of the build; `retried` is the result of the retries.
-
-    Raises:
-        IndexNotFound, UsageError, IndexBusy, BudgetReached: As for `add_documents`.
-    """
-    return change_documents((), (), index, settings, run, progress, retry_failed=True)
 
 
 def held_documents(index: Path, current: Manifest | None, settings: Settings) -> tuple[list[Document], list[Failure]]:
@@ -210,8 +136,8 @@ def _without(
     named: set[str] = set()
     forgotten: set[str] = set()
     for name in names:
-        those = {document.id for document in held if name == document.id or _lies_in(document.uri, name)}
-        unread = {failure.item_id for failure in lost if _lies_in(failure.item_id, name)}
+        those = {document.id for document in held if name == document.id or lies_in(document.uri, name)}
+        unread = {failure.item_id for failure in lost if lies_in(failure.item_id, name)}
         if not those and not unread:
             raise UsageError(f"no document of {index} is called {name!r}{_nearest(name, held)}")
         named |= those
@@ -220,10 +146,6 @@ def _without(
         [document for document in held if document.id not in named],
         [failure for failure in lost if failure.item_id not in forgotten],
     )
-
-
-def _lies_in(uri: str, name: str) -> bool:
-    return uri == name or uri.startswith((f"{name.rstrip('/')}/", f"{name}#"))
 
 
 def _nearest(name: str, held: Sequence[Document]) -> str:

@@ -73,7 +73,7 @@ class VersionWriter:
         walk.graph.save(self._folder / "graph")
 
     def publish(self, plan: BuildPlan, models: Mapping[str, str]) -> Manifest:
-        """Make the written files the current version and return its manifest."""
+        """Make the written files a version, which is not yet current, and return its manifest."""
         return publish(
             plan.index,
             self._folder,
@@ -82,4 +82,5 @@ class VersionWriter:
             rows=self._rows,
             models=models,
             tools={"conspectus": installed_version("conspectus"), **tool_versions(plan.index_settings)},
+            is_current=False,
         )

@@ -18,6 +18,7 @@
     │   └── BadAnswer                  the reply does not have the requested form (contains the raw reply)
     ├── BudgetReached         exit 9   `llm.max_cost` or `llm.max_tokens` would be exceeded
     ├── BatchWritten          exit 10  requests are written to files; the build continues with the results of a batch
+    ├── ChecksFailed          exit 11  a version fails too many checks, and is not published
     ├── MissingPart           exit 7   a required part is not installed (names what to install)
     └── NotConverged          exit 1   a numerical method did not reach its tolerance
 
@@ -29,8 +30,9 @@ import difflib
 import errno
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 
 class ConspectusError(Exception):
@@ -134,6 +136,17 @@ class BatchWritten(ConspectusError):
     """A stage's requests are written to batch files (`--batch`); a rerun stores the results and continues."""
 
     exit_status = 10
+
+
+class ChecksFailed(ConspectusError):
+    """More checks of `build.checks` fail than `build.checks_failed`: the `version` is kept, but not published."""
+
+    exit_status = 11
+
+    def __init__(self, message: str, version: str, results: Sequence[Any]) -> None:
+        super().__init__(message)
+        self.version = version
+        self.results = results
 
 
 class MissingPart(ConspectusError):

@@ -29,6 +29,8 @@ from conspectus.storage.manifest import (
 
 _STAGING_PREFIX = ".staging-"
 _LOCK = ".lock"
+_HISTORY = "PUBLISHED"
+"""The file that lists the published versions, the last one last."""
 
 
 @contextmanager
@@ -130,8 +132,9 @@ def publish(
     rows: Mapping[str, int],
     models: Mapping[str, str],
     tools: Mapping[str, str],
+    is_current: bool = True,
 ) -> Manifest:
-    """Make the staged folder the current version (see `version_name`) and return its manifest."""
+    """Make the staged folder a version (see `version_name`), by default the current one, and return its manifest."""
     files: dict[str, dict[str, Any]] = {
         path.relative_to(folder).as_posix(): {"sha256": file_digest(path), "bytes": path.stat().st_size}
         for path in sorted(folder.rglob("*"))
@@ -154,8 +157,8 @@ def publish(
         flush(target)
     large = {name: facts["sha256"] for name, facts in files.items() if facts["bytes"] >= LARGE_FILE}
     remember(target, {name: state((target / name).stat(), checksum) for name, checksum in large.items()})
-    set_current(root, version)
-    flush(root)
+    if is_current:
+        set_current(root, version)
     return manifest
 
 
@@ -165,7 +168,40 @@ def _json(value: object, indent: int | None = None) -> str:
 
 def set_current(root: Path, version: str) -> None:
     """Make a version of a local index the one that readers open."""
+    before = [each for each in published(root) if each != version]
+    write_whole(root / _HISTORY, "".join(f"{each}\n" for each in (*before, version)))
     write_whole(root / "CURRENT", f"{version}\n")
+    flush(root)
+
+
+def published(root: Path) -> list[str]:
+    """Return the versions that are there and were published, in this order; the last one is current.
+
+    What followed a version that was made current again is not among them.
+    """
+    file, current = root / _HISTORY, root / "CURRENT"
+    if not current.is_file():
+        return []
+    now, known = current_version(root), complete_versions(root)
+    listed = file.read_text("utf-8").split() if file.is_file() else []
+    before = listed[: listed.index(now)] if now in listed else listed
+    return [version for version in (*before, now) if version in known]
+
+
+def complete_versions(root: Path) -> list[str]:
+    """Return all versions that are there, also those that were not published, sorted."""
+    found = (path.parent.name for path in (root / "versions").glob(f"*/{MANIFEST}"))
+    return sorted(name for name in found if not name.startswith("."))
+
+
+def roll_back(root: Path) -> str:
+    """Make the version published before the current one current again, with the build lock; UsageError if none is."""
+    versions = published(root)
+    if len(versions) < 2:
+        raise UsageError(f"{root} has no earlier version; `build.keep_versions` says how many prune keeps")
+    write_whole(root / "CURRENT", f"{versions[-2]}\n")
+    flush(root)
+    return versions[-2]
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -196,7 +232,7 @@ class Pruned:
 
 
 def prune(root: Path, keep: int = 1) -> Pruned:
-    """Delete all versions except the current one and the `keep` - 1 published before it.
+    """Delete all versions except the current one and the `keep` - 1 published before it; also those never published.
 
     Versions that a program serves are not deleted (see `leases`). Leftovers of crashed builds and the derived files of
     deleted versions are deleted too. The caller must have the build lock. Raises IndexNotFound if nothing is published,
@@ -204,11 +240,7 @@ def prune(root: Path, keep: int = 1) -> Pruned:
     """
     current = current_version(root)
     folders = [version for version in (root / "versions").iterdir() if version.is_dir()]
-    published = sorted(
-        (item for item in folders if (item / MANIFEST).is_file() and not item.name.startswith(".")),
-        key=lambda item: (item.name != current, -(item / MANIFEST).stat().st_mtime_ns, item.name),
-    )
-    wanted = {current, *(item.name for item in published[:keep])}
+    wanted = {current, *published(root)[-keep:]}
     kept = wanted | leased(root)
     gone = sorted((item for item in folders if item.name not in kept), key=lambda item: item.name)
     freed = 0

@@ -240,7 +240,7 @@ class Merge:
 
     `alias_id` is the id that the alias would have as a separate entity, `entity_id` that of the merged entity. `reason`
     names the rule that proposed the merge, `score` (0 to 1) its confidence, and `vote` a language model's verdict, None
-    without one. `undone`: the merge was reverted, so the two stay separate in this and all later builds.
+    without one. `undone`: a correction keeps the two separate.
     """
 
     id: str
@@ -252,6 +252,15 @@ class Merge:
     score: float
     vote: str | None
     undone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A correction of the graph: its text, and the number of places where it is in force; 0 if it matches nothing."""
+
+    id: str
+    text: str
+    places: int
 
 
 GRAPH_FILE = "graph file"

@@ -6,7 +6,7 @@ order. Statements of several lines are in `.sql` files beside the step that runs
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -109,6 +109,10 @@ class Engine:
     def show(self, name: str, table: "pa.Table") -> None:
         """Let statements read an Arrow table under a name; it is not copied."""
         self._database.register(name, table)
+
+    def add_function(self, name: str, function: Callable[[str], str]) -> None:
+        """Let statements call a function of a text."""
+        self._database.create_function(name, function, ["VARCHAR"], "VARCHAR")
 
     def table(self, query: str) -> "pa.Table":
         """Return the rows of a query, in memory."""

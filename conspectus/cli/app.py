@@ -34,7 +34,7 @@ app = typer.Typer(
     )
     + "\n\nExit statuses: 0 success, 1 unexpected error, 2 wrong usage, 3 unreadable input, 4 unusable index, "
     "5 published with too many failures, 6 a model is needed, 7 something is not installed, "
-    "8 a model's server gave no usable answer, 9 the budget is reached, 130 interrupted.",
+    "8 a model's server gave no usable answer, 9 the budget is reached, 11 checks failed, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     no_args_is_help=True,
     add_completion=False,
@@ -85,9 +85,11 @@ def chosen_settings(
     openie: Path | None = None,
     kg: list[Path] | None = None,
     kg_labels: list[Path] | None = None,
+    corrections: Path | None = None,
 ) -> "Settings":
     """Return the settings: options first, then the environment, then the file (./settings.yaml if none is named)."""
     from conspectus.storage.settings import load_settings, parse_override
+    from conspectus.storage.settings.loading import with_files_beside
 
     if file is None and Path("settings.yaml").is_file():
         file = Path("settings.yaml")
@@ -101,7 +103,10 @@ def chosen_settings(
         sections.setdefault("kg", {})["files"] = tuple(map(str, kg))
     if kg_labels:
         sections.setdefault("kg", {})["labels"] = tuple(map(str, kg_labels))
-    return load_settings(file, sections)
+    if corrections:
+        sections.setdefault("build", {})["corrections"] = str(corrections)
+    settings = load_settings(file, sections)
+    return settings if file else with_files_beside(settings, Path())
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401  (any JSON)

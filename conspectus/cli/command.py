@@ -65,11 +65,13 @@ class Build:
     openie: Path | None = None
     kg: list[Path] | None = None
     kg_labels: list[Path] | None = None
+    corrections: Path | None = None
 
     def chosen(self, *overrides: str) -> "Settings":
         """Return the settings; `overrides` come after those of the command line."""
         overridden = [*(self.overrides or []), *overrides]
-        return chosen_settings(self.settings, overridden, self.openie, self.kg, self.kg_labels)
+        files = self.openie, self.kg, self.kg_labels, self.corrections
+        return chosen_settings(self.settings, overridden, *files)
 
 
 def _names_of_methods(begun: str) -> list[str]:
@@ -110,6 +112,11 @@ SHARED: dict[str, ParameterInfo] = {
     ),
     "kg": _existing("A knowledge graph to import, or a folder of its files. Repeatable.", folder=True),
     "kg_labels": _existing("Labels for the ids of the graph, one per line: id, tab, label. Repeatable."),
+    "corrections": typer.Option(
+        help="A file of corrections of the graph. [default: corrections.yaml beside the settings]", metavar="FILE"
+    ),
+    "before": typer.Argument(metavar="[VERSION]"),
+    "after": typer.Argument(metavar="[VERSION]"),
     "runner": typer.Option(
         help="Read and embed chunks on the workers of a Dask scheduler: dask://HOST:PORT. Sets build.runner.",
         metavar="ADDRESS",

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +14,8 @@ from conspectus.cli.app import (
 )
 from conspectus.cli.command import Build, command
 from conspectus.progress import progress
-from conspectus.render.builds import build_text, estimate_text, lost_text
-from conspectus.storage.errors import FAILURES_PAST_THRESHOLD, UsageError
+from conspectus.render.builds import build_text, checks_text, estimate_text, lost_text
+from conspectus.storage.errors import FAILURES_PAST_THRESHOLD, ChecksFailed, UsageError
 
 if TYPE_CHECKING:
     from conspectus.pipelines.build_report import BuildReport
@@ -32,11 +33,13 @@ _LONGEST_CALL = 86_400.0
     "conspectus index docs --retry-failed",
     "conspectus index --kg films.tsv --index films.index",
     "conspectus index docs --estimate",
+    "conspectus index docs --watch",
 )
 def index(
     build: Build,
     inputs: Annotated[list[str] | None, typer.Argument(metavar="INPUT", show_default=False)] = None,
     retry_failed: bool = False,
+    watch: bool = False,
     estimate: bool = False,
     latency: Annotated[float | None, typer.Option("--latency", min=0.0, max=_LONGEST_CALL)] = None,
     exact: bool = False,
@@ -75,12 +78,19 @@ def index(
     price, and the exit status is 10. Put the output files into the same folder and repeat the command until the index
     is built. Each stage needs a batch: extraction, gleaning (twice), votes on names, summaries, reports.
 
+    --watch goes on after the build: changes of the files within seconds are one update, until Ctrl-C. What fails is
+    told, and does not end it.
+
+    If build.checks names a file of questions (conspectus check), a version whose answers are wrong is not published,
+    and the exit status is 11.
+
     --estimate calls no server and writes nothing: it counts the prompts, assumes replies as long as the cached or the
     usual ones, and reports by step what the build would take.
 
     Args:
         inputs: Files, folders, globs or URLs.
         retry_failed: Retry what failed, and ask again for replies that lost a part.
+        watch: Follow the files and folders, and update the index when they change.
         latency: With --estimate: seconds per call. [default: from the length of the reply]
         exact: Compute communities from scratch (communities.update=exact).
         wait: Wait this long for another build of this index to finish. [default: build.wait]
@@ -106,34 +116,56 @@ def index(
         from conspectus.pipelines.prefect_flow import run_flow
 
         done = run_flow(inputs, index, chosen, retry_failed=retry_failed)
+        _end(done, chosen, as_json=as_json)
+        return
+
+    def work(folder: Path, report: "Progress") -> "BuildReport":
+        from conspectus.pipelines.build_index import build_index
+
+        return build_index(inputs, folder, chosen, None, report, retry_failed=retry_failed)
+
+    if watch:
+        from conspectus.cli.watch import follow
+
+        follow(inputs, Path(index), lambda: change(build, chosen, work, as_json=as_json, quiet=quiet))
     else:
-        with progress(quiet) as report:
-            report("load", 0, 0)
-            from conspectus.pipelines.build_index import build_index
-            from conspectus.pipelines.build_report import summary
-            from conspectus.pipelines.remote_index.local_copy import written
+        change(build, chosen, work, as_json=as_json, quiet=quiet)
 
-            report("load", 1, 1)
-            with written(index, wait=chosen.build.wait) as folder:
-                made = build_index(inputs, folder, chosen, None, report, retry_failed=retry_failed)
-            done = {**summary(made), "index": index}
-            if not made.unchanged:
-                from conspectus.api import open_index
-                from conspectus.building import prepare
 
-                prepare(open_index(index, chosen))
-    _end(done, chosen, as_json=as_json)
+def update(build: Build, inputs: Sequence[str], names: Sequence[str], *, as_json: bool, quiet: bool) -> None:
+    """Remove the named documents from an index, and add others, as `change` does."""
+    chosen = build.chosen()
+
+    def work(folder: Path, report: "Progress") -> "BuildReport":
+        from conspectus.pipelines.incremental import change_documents
+
+        return change_documents(inputs, names, folder, chosen, None, report)
+
+    change(build, chosen, work, as_json=as_json, quiet=quiet)
 
 
 def change(
     build: Build, chosen: "Settings", work: "Callable[[Path, Progress], BuildReport]", *, as_json: bool, quiet: bool
 ) -> None:
     """Change an index under its lock, and print what was done; exit with status 5 if too much failed."""
-    from conspectus.pipelines.build_report import summary
-    from conspectus.pipelines.remote_index.local_copy import written
+    with progress(quiet) as report:
+        report("load", 0, 0)
+        from conspectus.api import open_index
+        from conspectus.building import prepare
+        from conspectus.pipelines.build_report import summary
+        from conspectus.pipelines.remote_index.local_copy import written
 
-    with progress(quiet) as report, written(build.index, wait=chosen.build.wait) as folder:
-        done = summary(work(folder, report))
+        report("load", 1, 1)
+        try:
+            with written(build.index, wait=chosen.build.wait) as folder:
+                done = summary(work(folder, report))
+        except ChecksFailed as error:
+            checks = [asdict(each) for each in error.results]
+            told = {"index": build.index, "version": error.version, "published": False, "checks": checks}
+            print_json(told) if as_json else typer.echo(checks_text(error.results))
+            raise
+        if not done["unchanged"]:
+            prepare(open_index(build.index, chosen))
     _end({**done, "index": build.index}, chosen, as_json=as_json)
 
 

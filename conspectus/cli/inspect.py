@@ -11,7 +11,7 @@ from annotated_types import Ge
 from conspectus.cli.app import DEFAULT_INDEX, chosen_settings, print_json
 from conspectus.cli.command import Build, Source, command
 from conspectus.operation_table import OPERATIONS, Operation
-from conspectus.render.builds import check_text, preview_text, status_text
+from conspectus.render.builds import check_text, differences_text, preview_text, status_text
 from conspectus.render.terminal import one_line, safe_lines
 from conspectus.storage.errors import UsageError
 
@@ -48,7 +48,7 @@ def status(
         _preview(inputs, build.index, build.chosen(), as_json=as_json)
         return
     from conspectus.storage.index import StoredIndex
-    from conspectus.storage.records import SKIP, Failure
+    from conspectus.storage.records import SKIP, Correction, Failure
 
     place = index = build.index
     if "://" in index:
@@ -60,7 +60,9 @@ def status(
     if as_json:
         failed = [asdict(failure) for failure in lost if failure.stage != SKIP]
         skipped = [failure.item_id for failure in lost if failure.stage == SKIP]
-        print_json({**asdict(opened.manifest), "index": index, "failures": failed, "skipped": skipped})
+        corrections = [asdict(row) for row in opened.rows(Correction)]
+        told = {"index": index, "failures": failed, "skipped": skipped, "corrections": corrections}
+        print_json({**asdict(opened.manifest), **told})
     else:
         typer.echo(status_text(opened, failures))
 
@@ -113,6 +115,8 @@ def _text(name: str, found: Any) -> str:  # noqa: ANN401  (the result of an oper
         return "\n\n".join(pairs) or "nothing found"
     if name == "document":
         return safe_lines(found.text)
+    if name == "diff":
+        return differences_text(found)
     if name == "report":
         return reports.full(found)
     rows = found["rows"] if isinstance(found, dict) else found
@@ -158,6 +162,7 @@ for _name, _lines in {
     "conflicts": ("conspectus conflicts --index docs.index",),
     "reports": ("conspectus reports --level c0",),
     "report": ("conspectus report 0123456789abcdef",),
+    "diff": ("conspectus diff", "conspectus diff 0123456789ab 89abcdef0123 --json"),
 }.items():
     _add(OPERATIONS[_name], *_lines)
 

@@ -18,10 +18,11 @@ MODULES = {
     "init": "init",
     "index": "index",
     "maintain": "add remove prune",
-    "resolve": "resolve",
+    "correct": "correct",
+    "versions": "check rollback",
     "ask": "ask retrieve explain methods",
     "chat": "chat",
-    "inspect": "status documents document passages filters entities entity neighbours timeline conflicts reports "
+    "inspect": "status diff documents document passages filters entities entity neighbours timeline conflicts reports "
     "report outline verify doctor",
     "query": "query",
     "sql": "sql",

@@ -1,7 +1,7 @@
 """`conspectus add`, `remove` and `prune`: changes to an existing index."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from annotated_types import Ge
@@ -11,13 +11,9 @@ from conspectus.cli.app import (
     print_json,
 )
 from conspectus.cli.command import Build, command
-from conspectus.cli.index import change, print_estimate
+from conspectus.cli.index import print_estimate, update
 from conspectus.render.builds import pruning_text
 from conspectus.storage.errors import UsageError
-
-if TYPE_CHECKING:
-    from conspectus.pipelines.build_report import BuildReport
-    from conspectus.pipelines.runner import Progress
 
 
 @command(
@@ -41,17 +37,10 @@ def add(
     Args:
         inputs: Files, folders, globs or URLs.
     """
-    from conspectus.pipelines.incremental import add_documents
-
-    chosen = build.chosen()
     if estimate:
-        print_estimate(build, chosen, inputs, as_json=as_json, names=())
-        return
-
-    def work(folder: Path, report: "Progress") -> "BuildReport":
-        return add_documents(inputs, folder, chosen, None, report)
-
-    change(build, chosen, work, as_json=as_json, quiet=quiet)
+        print_estimate(build, build.chosen(), inputs, as_json=as_json, names=())
+    else:
+        update(build, inputs, (), as_json=as_json, quiet=quiet)
 
 
 @command(
@@ -74,17 +63,10 @@ def remove(
     Args:
         names: Ids or URIs of documents, or names of files and folders.
     """
-    from conspectus.pipelines.incremental import remove_documents
-
-    chosen = build.chosen()
     if estimate:
-        print_estimate(build, chosen, (), as_json=as_json, names=names)
-        return
-
-    def work(folder: Path, report: "Progress") -> "BuildReport":
-        return remove_documents(names, folder, chosen, None, report)
-
-    change(build, chosen, work, as_json=as_json, quiet=quiet)
+        print_estimate(build, build.chosen(), (), as_json=as_json, names=names)
+    else:
+        update(build, (), names, as_json=as_json, quiet=quiet)
 
 
 @command(
@@ -95,7 +77,7 @@ def remove(
 )
 def prune(
     index: str = DEFAULT_INDEX,
-    keep: Annotated[int, Ge(1)] = 1,
+    keep: Annotated[int | None, Ge(1)] = None,
     purge: bool = False,
     settings: Path | None = None,
     overrides: list[str] | None = None,
@@ -108,15 +90,15 @@ def prune(
     makes later builds cheap.
 
     Args:
-        keep: Versions to keep, the current one included.
+        keep: Versions to keep, the current one included. [default: build.keep_versions more than the current one]
         purge: Also delete everything made from text that is no longer in the index; keeps 1 version.
     """
     from dataclasses import asdict
 
     from conspectus.building import prune as prune_index
 
-    if purge and keep != 1:
+    if purge and keep not in (None, 1):
         raise UsageError("--purge keeps only the current version; omit --keep")
-    purged = prune_index(index, keep, purge=purge, settings=chosen_settings(settings, overrides) if purge else None)
+    purged = prune_index(index, keep, purge=purge, settings=chosen_settings(settings, overrides))
     done = {"index": index, **asdict(purged.pruned), "forgotten": purged.forgotten}
     print_json(done) if as_json else typer.echo(pruning_text(done))

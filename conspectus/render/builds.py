@@ -9,12 +9,14 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from conspectus.render.terminal import aligned_table, count, duration, one_line, visible
-from conspectus.storage.records import LANGUAGE, SKIP, Community, Document, Failure
+from conspectus.storage.records import LANGUAGE, SKIP, Community, Correction, Document, Failure
 
 if TYPE_CHECKING:
     from conspectus.doctor import Diagnosis
+    from conspectus.pipelines.evaluation.checks import CheckResult
     from conspectus.pipelines.exchange.export_result import ExportResult
     from conspectus.pipelines.tuning.tune import Tuning
+    from conspectus.rows import Differences
     from conspectus.storage.index import StoredIndex
     from conspectus.storage.records import Merge
 
@@ -33,6 +35,7 @@ _KINDS_OF_CHANGE = ("new", "changed", "gone")
 _TOKENS = ("prompt", "completion", "reasoning")
 _CHANGES_NAMED = 3
 _SUFFIXES_NAMED = 5
+_ANSWER_SHOWN = 200
 
 
 def build_text(done: Mapping[str, Any]) -> str:
@@ -218,6 +221,8 @@ def status_text(index: "StoredIndex", list_failures: bool) -> str:
     ]
     if skipped:
         lines.append(skipped_text(skipped))
+    if corrections := index.rows(Correction):
+        lines += ["corrections:", corrections_text(corrections)]
     if list_failures:
         lines += [failure_text(failure) for failure in lost] or ["no failures"]
     return "\n".join(lines)
@@ -254,6 +259,31 @@ def pruning_text(done: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def corrections_text(corrections: Sequence[Correction]) -> str:
+    """Return a line for each correction: whether it is in force, and at how many places."""
+    lines = []
+    for row in corrections:
+        state = f"in force at {count(row.places, 'places')}" if row.places else "matches nothing any more"
+        lines.append(f"  {visible(row.text)}  {state}")
+    return "\n".join(lines)
+
+
+def differences_text(found: "Differences") -> str:
+    """Return what differs between two versions, a line for each kind of change."""
+    lines = [f"from version {found.before} to {found.after}:"]
+    for each in found.changes:
+        more = f", and {each.count - len(each.names):,} more" if each.count > len(each.names) else ""
+        lines.append(one_line(f"{count(each.count, each.table)} {each.change}: {'; '.join(each.names)}{more}"))
+    return "\n".join(lines if found.changes else [f"{lines[0]} nothing differs"])
+
+
+def checks_text(results: "Sequence[CheckResult]") -> str:
+    """Return a line for each check that fails, and their number."""
+    failed = [each for each in results if each.wrong]
+    lines = [one_line(f"{each.question}  {'; '.join(each.wrong)}: {each.answer[:_ANSWER_SHOWN]}") for each in failed]
+    return "\n".join([*lines, f"{len(results) - len(failed):,} of {count(len(results), 'checks')} passed"])
+
+
 def merges_text(index: Path, merges: Sequence["Merge"]) -> str:
     """Return a line for each merge under its canonical name, and the number of merges."""
     if not merges:
@@ -263,10 +293,10 @@ def merges_text(index: Path, merges: Sequence["Merge"]) -> str:
         lines.append(visible(name))
         for merge in group:
             vote = f", the model says {merge.vote}" if merge.vote else ""
-            state = "undone: " if merge.undone else ""
+            state = "kept apart: " if merge.undone else ""
             lines.append(f"  {visible(merge.alias)}  {state}{merge.reason} ({merge.score:.2f}{vote})")
     undone = sum(merge.undone for merge in merges)
-    lines.append(f"{count(len(merges) - undone, 'names')} merged, {undone:,} undone")
+    lines.append(f"{count(len(merges) - undone, 'names')} merged, {undone:,} kept apart")
     return "\n".join(lines)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from conspectus.pipelines.resolution.corrections import Rule
 from conspectus.pipelines.runner import Pending, Progress, Runner
 from conspectus.pipelines.steps.communities import Division, Earlier
 from conspectus.pipelines.steps.extract.merge import Knowledge
@@ -118,7 +119,14 @@ class Backend(Protocol):
 
 
 def open_backend(
-    settings: Settings, memo: Memo, run: Runner, progress: Progress, earlier: Earlier | None, *, retry_failed: bool
+    settings: Settings,
+    memo: Memo,
+    run: Runner,
+    progress: Progress,
+    earlier: Earlier | None,
+    *,
+    retry_failed: bool,
+    rules: Sequence[Rule] = (),
 ) -> Backend:
     """Return the backend that the settings name, for one build.
 
@@ -129,6 +137,7 @@ def open_backend(
         progress: Called as work advances.
         earlier: Loads the communities of the current version; None to detect them from scratch.
         retry_failed: Ask the model again for incomplete replies.
+        rules: Corrections.
 
     Raises:
         NeedsModel: The settings want a model to extract, and name none.
@@ -138,18 +147,18 @@ def open_backend(
     if settings.extraction.openie:
         from conspectus.pipelines.backends.openie import OpenieFileBackend
 
-        return OpenieFileBackend(settings, memo, run, earlier, progress, reporter)
+        return OpenieFileBackend(settings, memo, run, earlier, progress, reporter, rules=rules)
     if settings.extracts_with and settings.extraction.method == "openie":
         from conspectus.pipelines.backends.openie import OpenieLlmBackend
 
-        return OpenieLlmBackend(settings, memo, run, progress, retry=retry_failed, earlier=earlier)
+        return OpenieLlmBackend(settings, memo, run, progress, retry=retry_failed, earlier=earlier, rules=rules)
     if settings.extracts_with:
         from conspectus.pipelines.backends.llm import LlmBackend
 
-        return LlmBackend(settings, memo, progress, retry=retry_failed, earlier=earlier)
+        return LlmBackend(settings, memo, progress, retry=retry_failed, earlier=earlier, rules=rules)
     from conspectus.pipelines.backends.nlp import NlpBackend
 
-    return NlpBackend(settings, memo, run, earlier, progress, reporter)
+    return NlpBackend(settings, memo, run, earlier, progress, reporter, rules=rules)
 
 
 def _reporter(settings: Settings, memo: Memo, retry_failed: bool) -> "AskedModel":

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
+from conspectus.pipelines.resolution.corrections import Rule
 from conspectus.pipelines.runner import Pending, Progress
 from conspectus.pipelines.steps.communities import Division, Earlier, divide
 from conspectus.pipelines.steps.descriptions import DescriptionWriter
@@ -99,7 +100,9 @@ class LlmBackend:
         *,
         retry: bool = False,
         earlier: Earlier | None = None,
+        rules: Sequence[Rule] = (),
     ) -> None:
+        self._rules = rules
         self._settings = settings
         self._progress = progress
         self._earlier = earlier
@@ -116,7 +119,7 @@ class LlmBackend:
         asking = extract_chunks(documents, chunks, settings.extraction, self.model, self._progress, guidance)
         extractions, lost = wait_for(asking)
         self._asked.check()
-        merged = merge_extractions(documents, chunks, extractions)
+        merged = merge_extractions(documents, chunks, extractions, self._rules)
         return Extraction(
             merged.knowledge,
             merged.claims,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
 from conspectus.pipelines.backends.llm import AskedModel, Extractive
+from conspectus.pipelines.resolution.corrections import Rule
 from conspectus.pipelines.runner import Progress, Ready, Runner, announced, no_progress
 from conspectus.pipelines.steps.communities import Division, Earlier, divide
 from conspectus.pipelines.steps.descriptions import quoted
@@ -33,6 +34,7 @@ class NlpBackend:
     """Extracts with the pipeline of the settings and describes by quoting.
 
     Communities of an `earlier` version are preserved if possible. `reporter` writes the reports, which otherwise quote.
+    Names are split by `rules`.
     """
 
     is_remote: bool = False
@@ -47,6 +49,8 @@ class NlpBackend:
         earlier: Earlier | None = None,
         progress: Progress = no_progress,
         reporter: AskedModel | None = None,
+        *,
+        rules: Sequence[Rule] = (),
     ) -> None:
         self._settings = settings
         self._memo = memo
@@ -54,13 +58,14 @@ class NlpBackend:
         self._progress = progress
         self._earlier = earlier
         self._reporter = reporter
+        self._rules = rules
         self._described: Sequence[Entity] = []
         self._sentences: Sentences | None = None
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return names, noun phrases and the statements between them."""
         annotations, failures = self._annotations(documents, chunks)
-        merged = announced(self._progress, "merge names", merge)(documents, chunks, annotations)
+        merged = announced(self._progress, "merge names", merge)(documents, chunks, annotations, self._rules)
         return Extraction(merged, [], annotations.leads(), failures)
 
     def _annotations(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> tuple[Annotations, list[Failure]]:

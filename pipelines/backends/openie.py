@@ -11,6 +11,7 @@ from conspectus.pipelines.backends.llm import AskedModel, name_phrases
 from conspectus.pipelines.backends.nlp import NlpBackend
 from conspectus.pipelines.exchange.openie.passages import by_chunk, match_passages
 from conspectus.pipelines.exchange.openie.read import read_open, read_results
+from conspectus.pipelines.resolution.corrections import Rule
 from conspectus.pipelines.runner import Progress, Runner
 from conspectus.pipelines.steps.communities import Earlier
 from conspectus.pipelines.steps.extract.merge import Knowledge
@@ -42,9 +43,11 @@ class OpenieLlmBackend(NlpBackend):
         *,
         retry: bool = False,
         earlier: Earlier | None = None,
+        rules: Sequence[Rule] = (),
     ) -> None:
         self._asked = AskedModel.of(settings, memo, retry=retry)
-        super().__init__(settings, memo, run, earlier, progress, self._asked if settings.reports_with else None)
+        reporter = self._asked if settings.reports_with else None
+        super().__init__(settings, memo, run, earlier, progress, reporter, rules=rules)
         self._persona = read_tuned(settings.extraction).extracts_as()
         self.model = self._asked.model
 
@@ -55,7 +58,7 @@ class OpenieLlmBackend(NlpBackend):
         )
         self._asked.check()
         stated = [Annotated(chunk, extraction) for chunk, extraction in zip(chunks, extractions, strict=True)]
-        knowledge = merge_open(documents, stated)
+        knowledge = merge_open(documents, stated, self._rules)
         return Extraction(knowledge, [], name_phrases(chunks, _names(knowledge)), failures)
 
     def spending(self) -> tuple[Spending, ...]:
@@ -85,7 +88,7 @@ class OpenieFileBackend(NlpBackend):
             Annotated(chunk, stated.get(chunk.id, OpenExtraction()), annotated.get(chunk.id, Annotation((), ())))
             for chunk in chunks
         ]
-        knowledge = merge_open(documents, found)
+        knowledge = merge_open(documents, found, self._rules)
         named = name_phrases(chunks, _names(knowledge))
         begins = [annotated.get(chunk.id, phrases) for chunk, phrases in zip(chunks, named, strict=True)]
         return Extraction(knowledge, [], begins, [*failures, *unread], (note,))

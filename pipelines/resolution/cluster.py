@@ -1,14 +1,10 @@
-"""Cluster pairs of names, best score first, under cannot-link constraints; and record the merges that were undone."""
+"""Cluster pairs of names, best score first, under cannot-link constraints."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterator, Sequence
 
 from conspectus.pipelines.resolution.features import NameFeatures, Names
 from conspectus.pipelines.resolution.rules import NamePair, barred
-from conspectus.storage.index import StoredIndex
-from conspectus.storage.manifest import Manifest, damaged_files
-from conspectus.storage.records import Merge
 
 _MOST_OF_A_GROUP = 60
 
@@ -68,22 +64,3 @@ def _kept_of(members: Sequence[NameFeatures], short: Collection[str], imported: 
         return *first, -name.frequency, -len(name.name), name.name, name.id
 
     return min(members, key=order).id
-
-
-UndoneMerges = tuple[Merge, ...]
-"""All undone merges, sorted by their ids."""
-
-Deciding = Callable[[Sequence[Merge]], UndoneMerges]
-"""Maps the merges of the current version to the merges that are undone from now on."""
-
-
-def kept_marks(merges: Iterable[Merge]) -> UndoneMerges:
-    """Return the undone merges of a version."""
-    return tuple(sorted((merge for merge in merges if merge.undone), key=lambda merge: merge.id))
-
-
-def merges_of(root: Path, current: Manifest | None) -> list[Merge]:
-    """Return the merges of the current version; empty if there is no version or its table is damaged."""
-    if current is None or "merges.parquet" in damaged_files(root, current):
-        return []
-    return StoredIndex(root, current).rows(Merge)

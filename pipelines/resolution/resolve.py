@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.resolution.apply import applied, claims_applied
-from conspectus.pipelines.resolution.cluster import UndoneMerges, grouped
+from conspectus.pipelines.resolution.cluster import grouped
 from conspectus.pipelines.resolution.features import Names
 from conspectus.pipelines.resolution.llm_vote import DOUBT, voted
 from conspectus.pipelines.resolution.rules import NamePair, barred, best_of, pair_of
@@ -66,15 +66,15 @@ def resolve(
     settings: Settings,
     *,
     embed: Embed,
-    marks: UndoneMerges = (),
+    apart: Collection[tuple[str, str]] = (),
     imported: Collection[str] = frozenset(),
     model: LanguageModel | None = None,
     progress: Progress = no_progress,
 ) -> Resolved:
     """Cluster the name variants in an extraction and merge each cluster into one entity.
 
-    Clusters are formed as if nothing had been undone; undone merges are then split off. An undo followed by a redo
-    therefore restores the original result.
+    Clusters are formed as if there were no corrections; what these keep apart is then split off. Without them the
+    result is therefore the original one.
 
     Args:
         documents: All documents; titles and opening sentences are evidence.
@@ -82,7 +82,7 @@ def resolve(
         found: The extraction: entities, relations, mentions, and claims or descriptions if a model made them.
         settings: The settings; `settings.resolution` has the thresholds.
         embed: Embeds names as unit vectors (n, d).
-        marks: The merges that were undone and must stay undone.
+        apart: Pairs of entities, by id, that corrections keep apart.
         imported: Ids of the entities of an imported graph; two of them are never merged.
         model: Votes on uncertain pairs; None to use the rules alone.
         progress: Called with the progress of the step.
@@ -103,9 +103,9 @@ def resolve(
     else:
         pairs = candidates(names, imported, min(DOUBT, section.threshold), _near(names, embed, settings))
         pairs, failures = wait_for(voted(pairs, names, model, progress))
-    kept_of, rows = _decided(grouped(names, pairs, section.threshold, imported), marks, names)
+    kept_of, rows = _decided(grouped(names, pairs, section.threshold, imported), apart, names)
     del names, pairs  # their memory is needed for the tables
-    return Resolved(_merged(found, kept_of), rows, failures)
+    return Resolved(merged(found, kept_of), rows, failures)
 
 
 def _near(known: Names, embed: Embed, settings: Settings) -> list[NamePair]:
@@ -120,45 +120,40 @@ def _near(known: Names, embed: Embed, settings: Settings) -> list[NamePair]:
 
 
 def _decided(
-    groups: Iterable[tuple[str, dict[str, NamePair]]], marks: UndoneMerges, known: Names
+    groups: Iterable[tuple[str, dict[str, NamePair]]], apart: Collection[tuple[str, str]], known: Names
 ) -> tuple[dict[str, str], list[Merge]]:
     """Return the canonical entity of each merged alias, and all rows of `merges`, undone ones included."""
     kept_of: dict[str, str] = {}
     rows: list[Merge] = []
     for kept, why in groups:
         members = {kept, *why}
-        out = {mark.alias_id for mark in marks if mark.alias_id in members and mark.entity_id in members}
-        if kept in out and members != out:  # the most frequent name that remains takes its place
-            new = min(members - out, key=lambda id_: (-known[id_].frequency, known[id_].name, id_))
-            why[kept] = why.pop(new)
-            kept = new
+        out = {one if other == kept else other for one, other in apart if one in members and other in members}
         for alias, pair in why.items():
             name, other = known[kept].name, known[alias].name
             id_ = short_id("merge", alias, kept)
             rows.append(Merge(id_, kept, name, alias, other, pair.reason, pair.score, pair.vote, alias in out))
             if alias not in out:
                 kept_of[alias] = kept
-    held = {row.id for row in rows}
-    rows += [mark for mark in marks if mark.id not in held and mark.alias_id in known and mark.entity_id in known]
     return kept_of, sorted_by_id(rows)
 
 
-def _merged(found: Extraction, kept_of: Mapping[str, str]) -> Extraction:
+def merged(found: Extraction, kept_of: Mapping[str, str]) -> Extraction:
+    """Return an extraction with each alias (a key) merged into its value (`applied`)."""
     knowledge, new_id = applied(found.knowledge, kept_of)
     return replace(
         found,
         knowledge=knowledge,
         claims=claims_applied(found.claims, kept_of),
-        entity_descriptions=_distinct(_moved(found.entity_descriptions, kept_of)),
-        relation_descriptions=_distinct(_moved(found.relation_descriptions, new_id)),
+        entity_descriptions=_distinct(moved(found.entity_descriptions, kept_of)),
+        relation_descriptions=_distinct(moved(found.relation_descriptions, new_id)),
         predicates={
             id_: sorted((kept_of.get(source, source), said) for source, said in instances)
-            for id_, instances in _moved(found.predicates, new_id).items()
+            for id_, instances in moved(found.predicates, new_id).items()
         },
     )
 
 
-def _moved(values: Mapping[str, Sequence[_Value]], new_id: Mapping[str, str]) -> dict[str, list[_Value]]:
+def moved(values: Mapping[str, Sequence[_Value]], new_id: Mapping[str, str]) -> dict[str, list[_Value]]:
     """Return the values by new id; those of deleted relations are dropped."""
     moved: dict[str, list[_Value]] = {}
     for id_, some in values.items():

@@ -132,6 +132,11 @@ def _blocks(documents: Iterator[Document]) -> Iterator[list[Document]]:
 _CHARACTERS_AT_ONCE = 1 << 24
 
 
+def lies_in(uri: str, name: str) -> bool:
+    """Return whether a name means the document with this uri: its own, or that of a file or folder around it."""
+    return uri == name or uri.startswith((f"{name.rstrip('/')}/", f"{name}#"))
+
+
 def once_each(documents: Iterable[Document]) -> list[Document]:
     """Return documents, sorted by id, without files whose text equals that of another one byte by byte.
 

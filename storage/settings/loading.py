@@ -43,7 +43,8 @@ def load_settings(file: Path | None = None, overrides: Mapping[str, Mapping[str,
     if problems:
         where = f" (in {file}, the environment or the command line)" if file else ""
         raise SettingsError("; ".join(problems) + where)
-    return Settings.model_construct(**sections)
+    settings = Settings.model_construct(**sections)
+    return with_files_beside(settings, file.parent) if file else settings
 
 
 def _merged(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,7 +60,23 @@ def _merged(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str,
     return both
 
 
-_PATHS = {"extraction": ("prompts", "openie"), "llm": ("prompts",), "kg": ("files", "labels")}
+FILES_BESIDE = {"corrections": "corrections.yaml", "checks": "checks.jsonl"}
+"""Settings of the section `build` whose default is a file beside the settings, if it exists."""
+
+
+def with_files_beside(settings: Settings, folder: Path) -> Settings:
+    """Return settings that name the files of `FILES_BESIDE` in a folder, if they exist and no others are named."""
+    found = {
+        key: str(folder / name)
+        for key, name in FILES_BESIDE.items()
+        if not getattr(settings.build, key) and (folder / name).is_file()
+    }
+    return settings.model_copy(update={"build": settings.build.model_copy(update=found)}) if found else settings
+
+
+_PATHS = {
+    "extraction": ("prompts", "openie"), "llm": ("prompts",), "kg": ("files", "labels"), "build": (*FILES_BESIDE,)
+}  # fmt: skip
 """Settings that are paths, or lists of paths."""
 
 

@@ -107,7 +107,7 @@ class EmbeddingServerSettings(SettingsSection):
 
 
 class BuildSettings(SettingsSection):
-    """Running a build; no effect on its result."""
+    """Running a build; of these only the corrections shape its result."""
 
     runner: str = Field(
         "",
@@ -129,6 +129,18 @@ class BuildSettings(SettingsSection):
         description="with a model: folder of batch files (OpenAI's JSONL); requests are written there instead of sent, "
         "and results are taken from there; empty: none",
     )
+    corrections: str = Field(
+        "",
+        description="file of corrections of the graph, relative to the settings file; empty: corrections.yaml beside "
+        "the settings, if it exists",
+    )
+    checks: str = Field(
+        "",
+        description="file of questions that a version must pass before it is published, relative to the settings file; "
+        "empty: checks.jsonl beside the settings, if it exists",
+    )
+    checks_failed: int = Field(0, ge=0, description="maximum number of checks that may fail")
+    keep_versions: int = Field(0, ge=0, description="earlier versions that prune keeps, for diff and rollback")
     failure_threshold: float = Field(
         0.05,
         ge=0,

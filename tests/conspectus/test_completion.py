@@ -12,7 +12,7 @@ from tests.command_line import conspectus as run
 
 ROOT = Path(__file__).parent.parent.parent
 CASES = [
-    (["conspectus", "re"], {"reports", "remove", "retrieve", "resolve"}),
+    (["conspectus", "re"], {"reports", "remove", "retrieve"}),
     (["conspectus", "ask", "--met"], {"--method"}),
     (["conspectus", "ask", "--method", "hy"], {"hybrid"}),
 ]
@@ -72,4 +72,4 @@ zpty -r -m z out "*reports*retrieve*"; print -r -- "$out"
 zpty -d z
 """
     said = shown(home, "zsh", typed)
-    assert all(name in said for name in ("remove", "reports", "resolve", "retrieve"))
+    assert all(name in said for name in ("remove", "reports", "retrieve"))

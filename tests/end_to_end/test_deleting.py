@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conspectus.api import open_index
 from conspectus.pipelines.build_index import build_index
-from conspectus.pipelines.incremental import remove_documents
+from conspectus.pipelines.incremental import change_documents
 from conspectus.pipelines.purge import INDEXING, purge
 from conspectus.storage.errors import IndexCorrupt, IndexUnusable
 from conspectus.storage.hashing import digest
@@ -121,7 +121,7 @@ def test_what_was_removed_is_in_no_file_of_the_version_and_after_a_purge_in_none
         assert any("Zorblatt" in each.full_text for each in before.rows(Report))
     open_index(index, settings).ask("Who is Zorblatt Quuxley?", "local" if model else "hybrid")
 
-    remove_documents(["secret.txt"], index, settings)
+    change_documents((), ["secret.txt"], index, settings)
     now = StoredIndex.open(index)
     assert verify(now) == []
     assert traces(told(now)) == []
@@ -191,7 +191,7 @@ def test_prune_keeps_the_version_in_force_and_those_published_last(tmp_path: Pat
     assert reader.rows(Chunk)
     versions = [reader.manifest.version]
     for name in ("secret.txt", "quill.txt"):
-        remove_documents([name], index, settings)
+        change_documents((), [name], index, settings)
         versions.append(StoredIndex.open(index).manifest.version)
     (index / "versions" / ".staging-1").mkdir()
     with build_lock(index):

@@ -116,13 +116,26 @@ def files_of(index: Path) -> dict[str, str]:
     }
 
 
-def chosen(server: FakeServer, update: str, *, model: bool = False, size: int = 3) -> Settings:
+CORRECTIONS = (
+    "- merge: [Otto Brand, Ida Moss]\n",
+    "- rename: Mary Quill\n  to: Captain Quill\n",
+    "- split: Lena Storm\n  into: Lena Storm (painter)\n  words: [painted]\n",
+    "- split: Port Alma\n  into: Port Alma (south)\n  document: [a.txt, sub]\n",
+    "- forbid: Old Ferry\n",
+    "- forbid: [Paul Reed, Hugo Vale]\n",
+    "- type: Nora Lind\n  is: SHIP\n",
+)
+corrections = st.lists(st.sampled_from(CORRECTIONS), unique=True).map("".join)
+
+
+def chosen(server: FakeServer, update: str, *, model: bool = False, size: int = 3, corrected: str = "") -> Settings:
     sections: dict[str, dict[str, object]] = {
         "extraction": {"pipeline": "regex"},
         "embedding": {"provider": "endpoint", "model": "e"},
         "embedding_server": {"base_url": server.url},
         "communities": {"update": update, "max_cluster_size": size},
         "reports": {"min_size": 2},
+        "build": {"corrections": corrected},
     }
     if model:
         sections["llm"] = {"model": "m", "base_url": server.url}
@@ -130,14 +143,18 @@ def chosen(server: FakeServer, update: str, *, model: bool = False, size: int = 
 
 
 @histories(HISTORIES)
-@given(st.data(), corpora(), st.integers(2, 4))
+@given(st.data(), corpora(), st.integers(2, 4), st.booleans())
 def test_after_any_history_the_index_is_that_of_a_build_from_nothing(
-    draw: st.DataObject, corpus: Corpus, steps: int
+    draw: st.DataObject, corpus: Corpus, steps: int, model: bool
 ) -> None:
     with folder() as place, FakeServer(reply) as server:
-        exact = chosen(server, "exact")
+        file = place / "corrections.yaml"
+        exact = chosen(server, "exact", model=model, corrected=str(file))
+        file.write_text(draw.draw(corrections, "corrections"))
         build_index([corpus.write(place / "0")], place / "index", exact)
         for step in range(1, steps + 1):
+            if draw.draw(st.booleans(), "corrections change"):
+                file.write_text(draw.draw(corrections, "corrections"))
             corpus.changed(draw)
             docs = corpus.write(place / str(step))
             build_index([docs], place / "index", exact)

@@ -8,7 +8,7 @@ import conspectus
 import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.diff import Changes, preview
-from conspectus.pipelines.incremental import add_documents, remove_documents
+from conspectus.pipelines.incremental import change_documents
 from conspectus.storage.errors import IndexNotFound, InputError, UsageError
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Document, Failure
@@ -61,8 +61,8 @@ def test_adding_gives_the_index_of_all_together(tmp_path: Path, settings: Settin
     build_index([docs], tmp_path / "index", settings)
     for path in docs.rglob("*.*"):
         path.unlink()  # what is in the index is taken from there
-    added = add_documents(
-        [write(tmp_path / "more", "sub/b.md", "sub/c.txt", "rows.jsonl")], tmp_path / "index", settings
+    added = change_documents(
+        [write(tmp_path / "more", "sub/b.md", "sub/c.txt", "rows.jsonl")], (), tmp_path / "index", settings
     )
     whole = build_index([write(tmp_path / "whole", *TEXTS)], tmp_path / "other", settings)
     assert added.version == whole.version
@@ -79,16 +79,16 @@ def test_what_is_added_takes_the_place_of_what_has_its_name(tmp_path: Path, sett
     again.mkdir()
     for name in ("a.txt", "broken.json"):
         (again / name).write_text((tmp_path / "docs" / name).read_text("utf-8"), "utf-8")
-    added = add_documents([again], tmp_path / "index", settings)
+    added = change_documents([again], (), tmp_path / "index", settings)
     assert added.version == build_index([tmp_path / "docs"], tmp_path / "other", settings).version
     assert added.failures == (), "what could not be read is read now"
-    assert add_documents([again], tmp_path / "index", settings).unchanged
+    assert change_documents([again], (), tmp_path / "index", settings).unchanged
 
 
 def test_two_files_of_one_name_do_not_push_each_other_out(tmp_path: Path, settings: Settings) -> None:
     build_index([write(tmp_path / "docs", "rows.jsonl")], tmp_path / "index", settings)
     (tmp_path / "rows.jsonl").write_text('{"id": "y1", "text": "Emil Frost met Ida Moss."}\n', "utf-8")
-    add_documents([tmp_path / "rows.jsonl"], tmp_path / "index", settings)
+    change_documents([tmp_path / "rows.jsonl"], (), tmp_path / "index", settings)
     assert [each.id for each in StoredIndex.open(tmp_path / "index").rows(Document)] == ["x1", "x2", "y1"]
 
 
@@ -106,7 +106,7 @@ def test_removing_gives_the_index_of_the_others(
 ) -> None:
     docs = write(tmp_path / "docs", *TEXTS)
     build_index([docs], tmp_path / "index", settings)
-    removed = remove_documents(names, tmp_path / "index", settings)
+    removed = change_documents((), names, tmp_path / "index", settings)
     index = StoredIndex.open(tmp_path / "index")
     assert {each.uri for each in index.rows(Document)} == left
     assert len(index.rows(Failure)) == ("broken.json" not in names)
@@ -124,20 +124,19 @@ def test_what_cannot_be_done_is_one_clear_line(tmp_path: Path, settings: Setting
     build_index([write(tmp_path / "docs", "a.txt", "sub/b.md")], index, settings)
     before = (index / "CURRENT").read_text()
     with pytest.raises(UsageError, match=r"no document of .* is called 'a.tx'; did you mean 'a.txt'\?"):
-        remove_documents(["sub", "a.tx"], index, settings)
+        change_documents((), ["sub", "a.tx"], index, settings)
     with pytest.raises(UsageError, match="this would leave no document; to remove the index, delete the folder"):
-        remove_documents(["sub", "a.txt"], index, settings)
+        change_documents((), ["sub", "a.txt"], index, settings)
     other = settings.model_copy(update={"chunks": settings.chunks.model_copy(update={"chunk_size": 90})})
     with pytest.raises(UsageError, match=r"built with other settings \(chunks.chunk_size was \d+ and is 90\)"):
-        add_documents([tmp_path / "docs"], index, other)
+        change_documents([tmp_path / "docs"], (), index, other)
     with_model = settings.model_copy(update={"llm": settings.llm.model_copy(update={"model": "m"})})
     with pytest.raises(UsageError, match=r"no language model was asked, and llm\.model is 'm'"):
-        remove_documents(["a.txt"], index, with_model)
+        change_documents((), ["a.txt"], index, with_model)
     with pytest.raises(InputError):
-        add_documents([tmp_path / "nothing"], index, settings)
-    for change in (add_documents, remove_documents):
-        with pytest.raises(IndexNotFound):
-            change(["a.txt"], tmp_path / "none", settings)
+        change_documents([tmp_path / "nothing"], (), index, settings)
+    with pytest.raises(IndexNotFound):
+        change_documents((), ["a.txt"], tmp_path / "none", settings)
     assert not (tmp_path / "none").exists()
     assert (index / "CURRENT").read_text() == before
 

@@ -46,7 +46,7 @@ def test_what_is_published_is_what_is_opened(tmp_path: Path) -> None:
     assert (index.folder / "sub" / "b.txt").read_text() == "two"
     assert set(manifest.files) == {"a.txt", "sub/b.txt"}
     assert damaged_files(tmp_path, manifest) == []
-    assert names_below(tmp_path) == {"CURRENT", *(f"versions/{manifest.version}/{n}" for n in (
+    assert names_below(tmp_path) == {"CURRENT", "PUBLISHED", *(f"versions/{manifest.version}/{n}" for n in (
         "a.txt", "sub/b.txt", "manifest.json"))}  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from conspectus.pipelines.resolution.corrections import Rule
 from conspectus.pipelines.steps.extract.find_names import (
     ChunkSightings,
     Sighting,
@@ -19,6 +20,7 @@ from conspectus.pipelines.steps.extract.find_names import (
     see,
     title_sightings,
 )
+from conspectus.pipelines.steps.extract.split_names import NO_SPLITS, Splits
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 from conspectus.storage.spilled import few_as_list, in_blocks, spilled
 from conspectus.storage.sql_engine import Engine
@@ -44,13 +46,17 @@ def merge(
     documents: Sequence[Document],
     chunks: Sequence[Chunk],
     annotations: Sequence[Annotation],
+    rules: Sequence[Rule] = (),
 ) -> Knowledge:
-    """Return the entities, relations and mentions of all chunks (`annotations` in the order of `chunks`)."""
+    """Return the entities, relations and mentions of all chunks (`annotations` in the order of `chunks`).
+
+    `rules` are corrections; names are split by them.
+    """
     columns = annotations if isinstance(annotations, Annotations) else Annotations(annotations)
     named = columns.texts_of(lambda kind: kind != CONCEPT and kind not in IDENTIFIERS)
     known = known_names(documents, named)
     matcher = NameMatcher(known)
-    with Findings() as found:
+    with Findings(Splits(rules, documents)) as found:
         for chunk, annotation in zip(chunks, annotations, strict=True):
             seen = see(chunk, annotation, matcher)
             found.add(seen.sightings)
@@ -85,17 +91,31 @@ class Findings(Engine):
     'Ada'
     """
 
-    def __init__(self) -> None:
+    def __init__(self, splits: Splits = NO_SPLITS) -> None:
         super().__init__()
         self.run(_SQL)
+        self._splits = splits
+        self.insert("written", splits.names.items())
 
     def add(self, sightings: Iterable[Sighting]) -> None:
         """Add sightings."""
+        if self._splits:
+            sightings = map(self._splits.placed, sightings)
         self.insert("sightings", ((each.chunk.id, each.chunk.document_id, *each[1:]) for each in sightings))
 
     def state(self, stated: Iterable[StatedTriple]) -> None:
-        """Add triples."""
-        self.insert("statements", map(_row, stated))
+        """Add triples, after the sightings of their chunks."""
+        self.insert("statements", map(self._row, stated))
+
+    def named(self, chunk: Chunk, key: str, start: int | None = None, end: int | None = None) -> str:
+        """Return the key of what a name means in a sentence of a chunk, or in the whole chunk."""
+        return self._splits.stated(chunk, key, start, end) if self._splits else key
+
+    def _row(self, each: StatedTriple) -> tuple[object, ...]:
+        chunk, source, predicate, target, start, end, told = each
+        sentence = "" if start is None or end is None else chunk.text[start - chunk.start : end - chunk.start]
+        source, target = self.named(chunk, source, start, end), self.named(chunk, target, start, end)
+        return chunk.id, chunk.document_id, source, predicate, entity_key(predicate), target, start, end, sentence, told
 
     def knowledge(self) -> Knowledge:
         """Return the entities, the relations between them, and the mentions of both.
@@ -118,12 +138,6 @@ class Findings(Engine):
         self.insert("titles", ((title,) for title in titles))
         self.insert_table("ends_of_relations", arrow_of(Relation, relations, ["source_id", "target_id"]))
         return few_as_list(self.rows(Entity, "FROM merged_entities"))
-
-
-def _row(each: StatedTriple) -> tuple[object, ...]:
-    chunk, source, predicate, target, start, end, told = each
-    sentence = "" if start is None or end is None else chunk.text[start - chunk.start : end - chunk.start]
-    return chunk.id, chunk.document_id, source, predicate, entity_key(predicate), target, start, end, sentence, told
 
 
 def statements(seen: ChunkSightings, annotation: Annotation) -> Iterator[StatedTriple]:

@@ -4,6 +4,7 @@ CREATE TEMP TABLE sightings (chunk VARCHAR, document VARCHAR, key VARCHAR, surfa
 CREATE TEMP TABLE statements (chunk VARCHAR, document VARCHAR, source VARCHAR, predicate VARCHAR, folded VARCHAR,
     target VARCHAR, begins BIGINT, ends BIGINT, sentence VARCHAR, told VARCHAR);
 CREATE TEMP TABLE titles (key VARCHAR);
+CREATE TEMP TABLE written (key VARCHAR, written VARCHAR);  -- the names after a split
 CREATE TEMP TABLE ends_of_relations (source_id VARCHAR, target_id VARCHAR);
 CREATE TEMP TABLE kept (key VARCHAR);
 
@@ -65,12 +66,12 @@ CREATE TEMP VIEW degrees AS
         UNION SELECT target_id, source_id FROM ends_of_relations)
     GROUP BY id;
 CREATE TEMP VIEW merged_entities AS
-    SELECT id, coalesce(name, key), kinds[1], kinds, '', frequency, coalesce(degree, 0)
+    SELECT id, coalesce(written, name, key), kinds[1], kinds, '', frequency, coalesce(degree, 0)
     FROM (
-        SELECT key, entity_id(key) AS id, name, frequency, coalesce(types, [untyped]) AS kinds
+        SELECT key, entity_id(key) AS id, written, name, frequency, coalesce(types, [untyped]) AS kinds
         FROM (SELECT *, CASE WHEN key IN (FROM titles) OR NOT EXISTS (FROM titles) THEN 'TITLE' ELSE '' END AS untyped
             FROM frequencies)
-        LEFT JOIN names USING (key) LEFT JOIN types USING (key))
+        LEFT JOIN names USING (key) LEFT JOIN types USING (key) LEFT JOIN written USING (key))
     LEFT JOIN degrees USING (id);
 CREATE TEMP VIEW mentions AS  -- the first at each place of a passage
     SELECT mention_id(chunk, entity_id(key), begins, ends) AS id, chunk, entity_id(key) AS entity, NULL::VARCHAR AS relation,

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conspectus.pipelines.resolution.corrections import Rule
 from conspectus.pipelines.steps.extract.find_names import (
     KnownName,
     NamingSentences,
@@ -27,6 +28,7 @@ from conspectus.pipelines.steps.extract.find_names import (
 )
 from conspectus.pipelines.steps.extract.llm import LOST_RECORD, STAGE, ChunkExtraction
 from conspectus.pipelines.steps.extract.merge import Findings, Knowledge
+from conspectus.pipelines.steps.extract.split_names import Splits
 from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 from conspectus.storage.hashing import entity_id, short_id
@@ -64,22 +66,27 @@ def merge_extractions(
     documents: Sequence[Document],
     chunks: Sequence[Chunk],
     extractions: Sequence[ChunkExtraction],
+    rules: Sequence[Rule] = (),
 ) -> ModelKnowledge:
-    """Return the knowledge of all chunks (`extractions` in the order of `chunks`), independent of that order."""
+    """Return the knowledge of all chunks (`extractions` in the order of `chunks`), independent of that order.
+
+    `rules` are corrections; names are split by them.
+    """
     pairs = sorted(zip(chunks, extractions, strict=True), key=lambda chunk: chunk[0].id)
     stated = [_stated(chunk, extraction) for chunk, extraction in pairs]
     known = known_names(documents, (name for one in stated for name in one.names.values()))
     matcher = NameMatcher(known)
 
     claims: list[Claim] = []
-    with Findings() as findings:
+    with Findings(Splits(rules, documents)) as findings:
         findings.run(_SQL)
         for one in stated:
             seen = _seen(one, matcher)
             findings.add(seen)
-            findings.insert("instances", _instances(one, seen))
-            findings.insert("descriptions", ((one.chunk.id, key, told) for key, told in one.descriptions))
-            claims += (_claim(one.chunk, claim) for claim in one.claims)
+            findings.insert("instances", _instances(one, seen, findings))
+            told = ((one.chunk.id, findings.named(one.chunk, key), told) for key, told in one.descriptions)
+            findings.insert("descriptions", told)
+            claims += (_claim(one.chunk, claim, findings) for claim in one.claims)
         findings.add(title_sightings(documents, [chunk for chunk, _ in pairs], known))
         findings.run("INSERT INTO kept SELECT DISTINCT key FROM sightings")
         relations = few_as_list(findings.rows(Relation, "FROM merged_pairs"))
@@ -160,7 +167,7 @@ def _seen(one: _Stated, matcher: NameMatcher[KnownName]) -> list[Sighting]:
     return found + [first[key]._replace(type=kind) for key, kind in one.types if kind]
 
 
-def _instances(one: _Stated, seen: Sequence[Sighting]) -> Iterator[tuple[object, ...]]:
+def _instances(one: _Stated, seen: Sequence[Sighting], findings: Findings) -> Iterator[tuple[object, ...]]:
     """Yield each relationship that a chunk states, with its evidence: the sentence that names both ends, if any."""
     if not one.relations:
         return
@@ -170,6 +177,7 @@ def _instances(one: _Stated, seen: Sequence[Sighting]) -> Iterator[tuple[object,
         start, end = sentences.of_both(source, target, relation.description)
         told = " ".join(relation.predicate.split()), relation.description, relation.strength
         sentence = "" if start is None or end is None else chunk.text[start - chunk.start : end - chunk.start]
+        source, target = findings.named(chunk, source, start, end), findings.named(chunk, target, start, end)
         yield chunk.id, chunk.document_id, source, target, *told, start, end, sentence
 
 
@@ -184,11 +192,11 @@ def with_predicate(relation: Relation, stated: Sequence[tuple[str, str]]) -> Rel
     return replace(relation, predicate=min(counted, key=lambda each: (-counted[each], len(each), each)))
 
 
-def _claim(chunk: Chunk, record: ClaimRecord) -> Claim:
-    subject, target = name_key(record.subject), name_key(record.object or "")
+def _claim(chunk: Chunk, record: ClaimRecord, findings: Findings) -> Claim:
+    span = _quoted(chunk, record.quote or "") or (None, None)
+    subject, target = (findings.named(chunk, name_key(name), *span) for name in (record.subject, record.object or ""))
     start, end = record.start_date, record.end_date
     said = (subject, target, record.type, record.status, start or "", end or "", record.description)
-    span = _quoted(chunk, record.quote or "")
     return Claim(
         id=short_id("claim", chunk.id, *said),
         subject_id=entity_id(subject),
@@ -199,8 +207,8 @@ def _claim(chunk: Chunk, record: ClaimRecord) -> Claim:
         start_date=start,
         end_date=end,
         chunk_id=chunk.id,
-        start=span[0] if span else None,
-        end=span[1] if span else None,
+        start=span[0],
+        end=span[1],
     )
 
 

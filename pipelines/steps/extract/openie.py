@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from conspectus.pipelines.build_report import EXTRACT
+from conspectus.pipelines.resolution.corrections import Rule
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.extract.find_names import (
     NamingSentences,
@@ -30,6 +31,7 @@ from conspectus.pipelines.steps.extract.llm import (
     raise_if_unanswered,
 )
 from conspectus.pipelines.steps.extract.merge import Findings, Knowledge, StatedTriple, statements
+from conspectus.pipelines.steps.extract.split_names import Splits
 from conspectus.pipelines.steps.extract.validate import name_key
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages, prompt_text
@@ -117,12 +119,12 @@ def _triple(found: object) -> OpenTriple | str:
     return OpenTriple(*(" ".join(part.split()) for part in found))
 
 
-def merge_open(documents: Sequence[Document], found: Sequence[Annotated]) -> Knowledge:
-    """Return the knowledge of all chunks, independent of their order."""
+def merge_open(documents: Sequence[Document], found: Sequence[Annotated], rules: Sequence[Rule] = ()) -> Knowledge:
+    """Return the knowledge of all chunks, independent of their order; names are split by corrections."""
     found = sorted(found, key=lambda one: one.chunk.id)
     known = known_names(documents, _names(found))
     matcher = NameMatcher(known)
-    with Findings() as findings:
+    with Findings(Splits(rules, documents)) as findings:
         for one in found:
             seen = see(one.chunk, one.annotation, matcher)
             own = _seen(one, seen.sightings)

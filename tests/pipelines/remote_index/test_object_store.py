@@ -17,7 +17,7 @@ from pathlib import Path
 import conspectus
 import httpx
 import pytest
-from conspectus.pipelines.incremental import add_documents
+from conspectus.pipelines.incremental import change_documents
 from conspectus.pipelines.remote_index.local_copy import located, prune_remote, verify_remote, written
 from conspectus.pipelines.remote_index.objects import Record, Store
 from conspectus.storage.errors import IndexBusy, IndexCorrupt, IndexNotFound, IndexUnusable, MissingPart, UsageError
@@ -101,7 +101,7 @@ def test_of_two_writers_exactly_one_publishes(url: str, notes: Path, tmp_path: P
         other = {"CONSPECTUS_CACHE": str(tmp_path / "other")}
         done = conspectus_apart("add", notes / "ferry.txt", "--index", url, "--quiet", *REGEX, **other)
         assert done.status == 0
-        add_documents([late], folder, settings)
+        change_documents([late], (), folder, settings)
     index = conspectus.open(url)
     assert sorted(document.uri for document in index.context.index.rows(Document)) == ["ferry.txt", "lamp.txt"]
     assert conspectus.add(late, url, settings).manifest.rows["documents"] == 3

@@ -17,7 +17,7 @@ from typing import Any
 
 import conspectus
 import pytest
-from conspectus.pipelines.incremental import add_documents
+from conspectus.pipelines.incremental import change_documents
 from conspectus.pipelines.remote_index import shared_memo
 from conspectus.pipelines.remote_index.local_copy import written
 from conspectus.pipelines.remote_index.objects import Store
@@ -132,7 +132,7 @@ def test_who_loses_the_race_has_not_paid_in_vain(
     first, ours, theirs = people(tmp_path / "docs", 1, 2, 3)
     conspectus.build(first, folder, settings)
     with pytest.raises(IndexBusy), written(folder) as work:  # noqa: PT012
-        add_documents([ours], work, settings)
+        change_documents([ours], (), work, settings)
         on_machine("second", tmp_path, monkeypatch)
         conspectus.add(theirs, folder, settings)
     before = bought(model)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from conspectus.pipelines.resolution.cluster import kept_marks
 from conspectus.pipelines.resolution.llm_vote import Votes
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.prompts.language_model import Reply, Request
@@ -35,7 +34,7 @@ def decided(texts: Sequence[str], undone: Sequence[Merge] = (), chosen: Settings
         found,
         chosen or load_settings(),
         embed=embed,
-        marks=tuple(replace(each, undone=True) for each in undone),
+        apart=[(each.entity_id, each.alias_id) for each in undone],
     )
 
 
@@ -46,6 +45,15 @@ def test_the_order_of_documents_does_not_matter(chance: random.Random) -> None:
     assert decided(texts) == decided(TEXTS)
 
 
+def test_of_a_pair_the_canonical_name_stays_with_the_others() -> None:
+    texts = [*TEXTS[:1], "[Sherlock Holmes|PERSON] slept."]
+    rows = {each.alias: each for each in decided(texts).merges}
+    turned = replace(rows["Holmes"], entity_id=rows["Holmes"].alias_id, alias_id=rows["Holmes"].entity_id)
+    names = {each.name for each in decided(texts, [turned]).found.knowledge.entities}
+    assert names >= {"Sherlock Holmes", "Holmes"}
+    assert "Mr. Holmes" not in names
+
+
 def test_off_leaves_everything_as_it_was() -> None:
     _, _, found = corpus(TEXTS)
     assert decided(TEXTS, chosen=OFF) == Resolved(found, [], [])
@@ -53,7 +61,7 @@ def test_off_leaves_everything_as_it_was() -> None:
 
 @settings(max_examples=25)
 @given(st.data())
-def test_taking_some_back_splits_these_and_merging_again_is_the_identity(data: st.DataObject) -> None:
+def test_what_is_kept_apart_is_split_and_without_that_the_result_is_the_original_one(data: st.DataObject) -> None:
     whole = decided(TEXTS)
     some = data.draw(st.lists(st.sampled_from(whole.merges), unique_by=lambda each: each.id, min_size=1))
     back = decided(TEXTS, some)
@@ -63,21 +71,6 @@ def test_taking_some_back_splits_these_and_merging_again_is_the_identity(data: s
         assert (each.alias_id in ids) == each.undone
         assert each.entity_id in ids
     assert decided(TEXTS, ()) == whole
-    again = kept_marks(back.merges)
-    assert decided(TEXTS, again) == back
-
-
-def test_a_kept_name_that_is_taken_out_leaves_the_others_together() -> None:
-    texts = [*TEXTS[:1], "[Sherlock Holmes|PERSON] slept."]
-    rows = {each.alias: each for each in decided(texts).merges}
-    as_alias = rows["Holmes"]
-    turned = Merge(
-        as_alias.id, rows["Mr. Holmes"].alias_id, "Mr. Holmes", as_alias.entity_id, as_alias.name, "", 1.0, None, True
-    )
-    back = decided(texts, [turned])
-    names = {each.name for each in back.found.knowledge.entities}
-    assert "Sherlock Holmes" in names
-    assert len(names & {"Holmes", "Mr. Holmes", "Sherlock"}) == 1
 
 
 def test_what_a_graph_has_twice_stays_two() -> None:
