@@ -53,8 +53,8 @@ def index(
 
     Reads .txt .log .md .rst .org .adoc .wiki .man .1 .tex .mdx .qmd .rmd .html .pdf .docx .odt .odp .pptx .xlsx .xls
     .ods .epub .rtf .xml .nxml .fb2 .vtt .srt .ics .vcf .csv .tsv .json .jsonl .parquet .ipynb .py .yaml .toml .eml
-    .mbox .zip .tar .gz .bz2 .xz .zst and other source code, and pictures if conspectus[ocr] is installed, on disk or
-    behind a URL (https://..., s3://...). Files of other formats are skipped. Unreadable files are listed by:
+    .msg .mbox .zip .tar .gz .bz2 .xz .zst and other source code, and pictures if conspectus[ocr] is installed, on
+    disk or behind a URL (https://..., s3://...). Files of other formats are skipped. Unreadable files are listed by:
     conspectus status --failures. A killed run continues where it stopped; an unchanged input is a no-op. If
     PREFECT_API_URL is set, the same steps run as a Prefect flow.
 

@@ -64,6 +64,7 @@ READERS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys((".yaml", ".yml"), ("api_descriptions", "read_yaml")),
     **dict.fromkeys((".toml", ".ini", ".cfg", ".conf", ".patch", ".diff"), ("plain", "read_plain")),
     ".eml": ("mail", "read_mail"),
+    ".msg": ("outlook", "read_msg"),
     ".mbox": ("mail", "read_mailbox"),
     ".zip": ("archives", "read_zip"),
     ".tar": ("archives", "read_tar"),
@@ -81,7 +82,7 @@ NAMED_WITH_SUFFIX = frozenset({*CODE, *".log .yaml .yml .toml .json .ini .cfg .c
 PACKED = frozenset({".gz", ".bz2", ".xz", ".zst"})
 """Formats that pack one file, whose suffix stands before theirs."""
 
-CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz"}) | PACKED
+CONTAINERS = frozenset({".eml", ".msg", ".mbox", ".zip", ".tar", ".tgz"}) | PACKED
 """Formats that contain files of any format."""
 
 _NOT_LISTED = frozenset(
@@ -96,7 +97,6 @@ _NOT_LISTED = frozenset(
 _ADVICE = {
     ".doc": "save it as .docx",
     ".ppt": "save it as .pptx",
-    ".msg": "save it as .eml",
     ".7z": "unpack it, or pack it as .zip",
     ".rar": "unpack it, or pack it as .zip",
     **dict.fromkeys(PICTURES, "pip install 'conspectus[ocr]' reads pictures"),

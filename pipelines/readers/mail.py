@@ -25,7 +25,7 @@ MAX_HEADER, MAX_PART_HEADER = 16_000, 2_000
 _FEW_WORDS = 5
 """An HTML text longer than its plain alternative by this factor is read: the plain text then only refers to it."""
 
-_PARSER_ERRORS = (LookupError, ValueError, TypeError, AttributeError, RecursionError)
+PARSER_ERRORS = (LookupError, ValueError, TypeError, AttributeError, RecursionError)
 """The exceptions of the standard library for some broken headers and bodies, and for deeply nested parts."""
 
 _SIGNATURES = frozenset(
@@ -64,7 +64,7 @@ def read_mail(path: Path, settings: InputSettings, nest: Nest | None = None) -> 
     attachments.
     """
     nest = nest or Nest.outermost(settings)
-    yield from _message_rows(_parsed(path.read_bytes()), settings, nest)
+    yield from message_rows(_parsed(path.read_bytes()), settings, nest)
 
 
 def read_mailbox(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
@@ -74,7 +74,7 @@ def read_mailbox(path: Path, settings: InputSettings, nest: Nest | None = None) 
     for number, content in enumerate(_messages(path), start=1):
         nest.budget.spend_part()
         try:
-            for row in _message_rows(_parsed(content), settings, nest):
+            for row in message_rows(_parsed(content), settings, nest):
                 if row.within:
                     yield replace(row, within=f"{number}/{row.within}")
                 else:
@@ -109,7 +109,7 @@ def _parsed(content: bytes) -> EmailMessage:
         raise Unreadable("empty")
     try:
         message = message_from_bytes(content, policy=_Policy())
-    except _PARSER_ERRORS as error:
+    except PARSER_ERRORS as error:
         raise Unreadable("damaged message", str(error)) from error
     assert isinstance(message, EmailMessage)
     if not message.keys():
@@ -117,7 +117,8 @@ def _parsed(content: bytes) -> EmailMessage:
     return message
 
 
-def _message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+def message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+    """Yield the text of a message and the rows of its attachments; Unreadable if it has neither."""
     try:
         leaves = list(_leaves(message, True, settings))
     except RecursionError as error:
@@ -251,7 +252,7 @@ def _text(part: EmailMessage, settings: InputSettings, is_reply: bool | None) ->
 def _content(part: EmailMessage) -> bytes:
     try:
         content = part.get_payload(decode=True)
-    except _PARSER_ERRORS as error:
+    except PARSER_ERRORS as error:
         raise Unreadable("damaged message", str(error)) from error
     return content if isinstance(content, bytes) else b""
 
@@ -261,7 +262,7 @@ def _header(message: EmailMessage, name: str) -> str | None:
         value = message[name]
         when = getattr(value, "datetime", None)
         return when.isoformat() if isinstance(when, datetime.datetime) else (str(value) if value else None)
-    except _PARSER_ERRORS:
+    except PARSER_ERRORS:
         # Part of a header that cannot be parsed is stored unparsed.
         raw = next((value for key, value in message.raw_items() if key.lower() == name), "")
         return " ".join(str(raw)[:_BROKEN_HEADER].encode("ascii", "replace").decode("ascii").split())
@@ -293,7 +294,7 @@ def _attachment_rows(
         nest.inside().refuse_too_deep()
         if inner is None:
             raise Unreadable("damaged message", "it is declared but missing")
-        for row in _message_rows(inner, settings, nest.inside()):
+        for row in message_rows(inner, settings, nest.inside()):
             yield replace(row, within=f"{name}/{row.within}" if row.within else name)
     except Exhausted:
         raise
@@ -304,6 +305,6 @@ def _attachment_rows(
 def _file_name(part: EmailMessage) -> str | None:
     try:
         name = part.get_filename()
-    except _PARSER_ERRORS:
+    except PARSER_ERRORS:
         return None
     return PurePosixPath(clean(name).replace("\\", "/")).name[-200:] or None if name else None

@@ -23,6 +23,7 @@ from conspectus.storage.verify import verify
 from PIL import Image, ImageDraw, ImageFont
 
 from tests.command_line import conspectus
+from tests.pipelines.readers.compound_file import compound_file
 
 SETTINGS = load_settings(overrides={"extraction": {"pipeline": "regex"}})
 NAMES = {
@@ -35,7 +36,7 @@ NAMES = {
     ".org": "Carsten Dominik", ".tex": "Leslie Lamport", ".odt": "Marco Boerries", ".ipynb": "Fernando Perez",
     ".py": "Tim Peters", ".adoc": "Stuart Rackham", ".wiki": "Ward Cunningham", ".1": "Brian Kernighan",
     ".yaml": "Clark Evans", ".xml": "Tim Bray", ".rtf": "Charles Simonyi", ".vtt": "Silvia Pfeiffer",
-    ".ics": "Frank Dawson", ".png": "Henry Baird",
+    ".ics": "Frank Dawson", ".png": "Henry Baird", ".msg": "Ray Ozzie",
 }  # fmt: skip
 """Whom the good file of each kind is about."""
 
@@ -199,6 +200,10 @@ def _picture(path: Path, text: str) -> None:
     image.save(path, "PNG")
 
 
+def _outlook(path: Path, text: str) -> None:
+    path.write_bytes(compound_file({"__substg1.0_1000001F": text.encode("utf-16-le")}))
+
+
 MAKERS: dict[str, Callable[[Path, str], None]] = {
     ".txt": _text, ".md": _text, ".markdown": _text, ".html": _html, ".htm": _html, ".xhtml": _html, ".pdf": _pdf,
     ".docx": _word, ".pptx": _slides, ".xlsx": _workbook, ".epub": _epub, ".csv": _table, ".tsv": _table,
@@ -206,7 +211,7 @@ MAKERS: dict[str, Callable[[Path, str], None]] = {
     ".zip": _zip, ".tar": _tar, ".tgz": _tar, ".gz": _gzip, ".log": _text, ".rst": _text, ".org": _text, ".tex": _text,
     ".odt": _open_document, ".ipynb": _notebook, ".py": _code,
     ".adoc": _text, ".wiki": _text, ".1": _manual, ".yaml": _text, ".xml": _xml, ".rtf": _rich_text, ".vtt": _subtitles,
-    ".ics": _calendar, ".png": _picture,
+    ".ics": _calendar, ".png": _picture, ".msg": _outlook,
 }  # fmt: skip
 BINARY = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 

@@ -77,7 +77,8 @@ def flow(
     listings, as printed: a listing is fenced, with its lines unchanged.
     """
     words = _vocabulary(pages)
-    widths = [len(line) for page, alone in zip(pages, apart, strict=True) for line in page if line not in alone]
+    printed = [page for page, alone in zip(pages, apart, strict=True) if any(line not in alone for line in page)]
+    widths = [len(line) for page in printed for line in page]  # of scanned pages, each paragraph is a line
     usual = _USUAL * median(widths) if widths else 0
     parts: list[str] = []
     starts: list[int | None] = []
@@ -87,7 +88,7 @@ def flow(
     last_coded = False
     for page, alone, listed in zip(pages, apart, code or [{}] * len(pages), strict=True):
         starts.append(None)
-        printed: Counter[str] = Counter()
+        repeated: Counter[str] = Counter()
         for at, line in enumerate(page):
             coded = line in listed
             width = max(usual, *map(len, page[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS + 1]))
@@ -107,8 +108,8 @@ def flow(
             length += len(joint)
             if new_page:
                 starts[-1] = length
-            written = _in_listing(line, at, page, listed, printed[line]) if coded else line
-            printed[line] += 1
+            written = _in_listing(line, at, page, listed, repeated[line]) if coded else line
+            repeated[line] += 1
             parts += (joint, written)
             length += len(written)
             following = page[at + 1].split(" ", 1)[0] if at + 1 < len(page) else ""
