@@ -65,7 +65,8 @@ def _of_chunks(
         for _, id_, _, relation, start, end in rows:
             if relation:
                 inside = _within(own, start, end)
-                stated = _of_relation(chunk, inside, *(_places(names[each], start, end) for each in ends[relation]))
+                places = ([at for at in names[each] if (start or 0) <= at < (end or 0)] for each in ends[relation])
+                stated = _of_relation(chunk, inside, *places)
                 yield _fact(id_, chunk.id, stated, default, relation_id=relation)
         for claim in claims_of.get(chunk.id, ()):
             stated = _of_claim(claim, _within(own, claim.start, claim.end))
@@ -82,10 +83,6 @@ def _mentions(mentions: Sequence[Mention]) -> Iterator[_Row]:
 
 def _within(dates: Sequence[Dated], start: int | None, end: int | None) -> list[Dated]:
     return [each for each in dates if start is not None and end is not None and start <= each.start < end]
-
-
-def _places(places: Sequence[int], start: int | None, end: int | None) -> list[int]:
-    return [each for each in places if start is not None and end is not None and start <= each < end]
 
 
 def _of_relation(chunk: Chunk, dates: Sequence[Dated], sources: Sequence[int], targets: Sequence[int]) -> Dated | None:

@@ -49,20 +49,11 @@ class Window:
     last: str
     moments: bool
 
-    def is_later(self, date: Dated) -> bool:
-        """Return whether a date is after the window."""
-        return (date.first or "") > self.last
-
-    def is_over(self, date: Dated) -> bool:
-        """Return whether a date ended before the window."""
-        return (date.last or "9999") < self.first and not (self.moments and date.is_moment)
-
-    def hides(self, dates: Iterable[Dated]) -> bool:
+    def hides(self, dates: Sequence[Dated]) -> bool:
         """Return whether a text with these dates is hidden: one is later, one lasted and ended, or all are over."""
-        known = list(dates)
-        over = [each for each in known if self.is_over(each)]
-        ended = not all(each.is_moment for each in over) or len(over) == len(known) > 0
-        return ended or any(map(self.is_later, known))
+        over = [each for each in dates if (each.last or "9999") < self.first and not (self.moments and each.is_moment)]
+        is_later = any((each.first or "") > self.last for each in dates)
+        return is_later or any(not each.is_moment for each in over) or 0 < len(over) == len(dates)
 
 
 def window_of(as_of: str | None, between: Sequence[str] | None) -> Window:
