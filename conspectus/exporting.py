@@ -40,7 +40,7 @@ EXPORTS: dict[str, ExportFormat] = {
         "pages of documents, entities and communities in Markdown, each sentence with its source",
         "wiki.pages:write_wiki",
         ("index.md", "llms.txt", "documents/*.md", "entities/*.md", "communities/*.md"),
-        (".obsidian",),
+        keeps=(".obsidian",),
     ),
     "graphrag": ExportFormat(
         "the tables that Microsoft GraphRAG 3 loads and queries",
