@@ -38,12 +38,11 @@ def correct(
     """Write a correction of the graph into the file of corrections, or list those of the index.
 
     Every build and update applies the file. To undo a correction, remove its lines. The kinds are: merge NAME NAME...
-    (the first stays), same NAME NAME... (one name in several languages), apart NAME NAME (never merged), rename NAME
-    NEW, split NAME NEW with --document, --passage or --words, type NAME TYPE, forbid NAME (an entity), forbid SOURCE
-    PREDICATE TARGET (a relation), fix SOURCE PREDICATE TARGET followed by the three that are right.
+    (the first stays), same NAME NAME... (in several languages), apart NAME NAME (never merged), rename NAME NEW, split
+    NAME NEW with --document, --passage or --words, type NAME TYPE, forbid NAME, and forbid or fix SOURCE PREDICATE
+    TARGET (a relation; for fix the three that are right follow).
 
-    Without KIND, list the corrections of the index, each with the number of places where it is in force. With merges,
-    list the names that were merged, each with the reason and a score.
+    Without KIND, list the corrections of the index and where they are in force; with merges, names that were merged.
 
     Args:
         kind: The kind of correction, or merges.
@@ -52,18 +51,17 @@ def correct(
         passage: For split: the id of a passage. Repeatable.
         words: For split: a word in the sentences that mean NEW. Repeatable.
         comment: Why.
-        apply: Rebuild the index now, from the documents in it, with the file of corrections.
+        apply: Rebuild the index now, from the documents in it.
     """
     given = [(where, at) for where, at in (("document", document), ("passage", passage), ("words", words)) if at]
-    if len(given) > 1 or (given and kind != "split"):
+    if len(given) > (kind == "split"):
         raise UsageError("split takes one of --document, --passage and --words; other kinds take none")
     if kind and kind != MERGES:
         from conspectus.building import correct as write
         from conspectus.storage.settings.loading import FILES_BESIDE
 
         where, at = given[0] if given else ("", [])
-        beside = (build.settings or Path("settings.yaml")).with_name(FILES_BESIDE["corrections"])
-        file = build.chosen().build.corrections or str(beside)
+        file = build.chosen().build.corrections or str((build.settings or Path()).parent / FILES_BESIDE["corrections"])
         line = write(kind, *(names or []), file=file, where=where, at=at, comment=comment)
         if not apply:
             told = f"{file}: {line}\n  in force from the next build on; --apply rebuilds now"

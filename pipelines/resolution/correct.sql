@@ -11,9 +11,10 @@ CREATE TEMP VIEW matching AS
     SELECT r.id, min(nth) AS nth
     FROM (SELECT relations.*, coalesce(nullif(relations.predicate, ''), said.predicate, '') AS shown
         FROM relations LEFT JOIN said USING (id)) r
-    JOIN rules ON (source = source_id AND target = target_id OR source = target_id AND target = source_id
-            AND (r.predicate = '' OR rules.predicate IS NULL))
-        AND (shown = '' OR rules.predicate IS NULL OR entity_key(shown) = rules.predicate)
+    JOIN (SELECT nth, source, predicate, target, false AS is_turned FROM rules
+        UNION ALL SELECT nth, target, predicate, source, true FROM rules) w ON source = source_id AND target = target_id
+    WHERE (NOT is_turned OR r.predicate = '' OR w.predicate IS NULL)
+        AND (shown = '' OR w.predicate IS NULL OR entity_key(shown) = w.predicate)
     GROUP BY r.id;
 CREATE TEMP VIEW places AS
     SELECT nth, sum(greatest(1, places)) AS places
