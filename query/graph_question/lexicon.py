@@ -76,6 +76,13 @@ def relations() -> tuple[RelationWords, ...]:
 
 
 @cache
+def passive_verbs() -> frozenset[str]:
+    """Return the stems of the verbs of which `relation_words.txt` has the passive with a person ("led by")."""
+    named = (phrase for relation in relations() if relation.kind == PERSON for phrase in relation.named if phrase[1:])
+    return frozenset(phrase[0] for phrase in named if phrase[1:] == ("by",))
+
+
+@cache
 def nouns() -> tuple[tuple[frozenset[str], frozenset[tuple[str, ...]]], ...]:
     """Return groups of noun stems, each with the phrases of predicates that such things are subjects of."""
     found = []

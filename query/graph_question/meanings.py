@@ -20,6 +20,7 @@ from conspectus.query.graph_question.lexicon import (
     PLACE,
     TEXT,
     nouns,
+    passive_verbs,
     question_words,
     relations,
     relations_in,
@@ -36,7 +37,7 @@ from conspectus.storage.arrays import Bools, Floats, Ints, Vectors, distinct
 from conspectus.storage.cancellation import check
 from conspectus.storage.index import per_index
 from conspectus.storage.text.literals import is_time, parse_literal, year_in
-from conspectus.storage.text.words import FUNCTION_WORDS
+from conspectus.storage.text.words import FUNCTION_WORDS, base_form, irregular_forms
 
 _SAMPLE = 24
 _SOME_IDS, _OFTEN = 0.1, 0.25
@@ -96,8 +97,9 @@ class Predicates:
 
     @cached_property
     def inverse(self) -> tuple[bool, ...]:
-        """For each predicate, whether its name marks it as the inverse of another ("plays_in_club_inverse")."""
-        return tuple(_without_inverse(text) != text for text in map(predicate_words, self.graph.predicates))
+        """For each predicate, whether its name marks it as an inverse: "plays_in_club_inverse", "leads" (of "led by")."""
+        marked = [_without_inverse(text) != text for text in map(predicate_words, self.graph.predicates)]
+        return tuple(each or _is_active(text) for each, text in zip(marked, self.texts, strict=True))
 
     @cached_property
     def twins(self) -> tuple[int, ...]:
@@ -119,9 +121,9 @@ class Predicates:
 
     @cached_property
     def heads(self) -> tuple[str, ...]:
-        """For each predicate, the stem of the noun that names its objects; "" if it ends in a preposition or "-ed"."""
+        """For each predicate, the stem of the noun that names its objects; "" if it ends in a preposition or a verb."""
         lasts = [text.split()[-1] if text else "" for text in self.texts]
-        return tuple("" if last in FUNCTION_WORDS or last.endswith("ed") else stem_of(last) for last in lasts)
+        return tuple("" if last in FUNCTION_WORDS or _is_past(last) else stem_of(last) for last in lasts)
 
     def modifies(self, stem: str, predicate: int) -> bool:
         """Return whether a noun names the subjects of a predicate and only modifies the head noun of its name."""
@@ -571,6 +573,22 @@ def _without_inverse(text: str) -> str:
 def _runs(stems: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
     """Return all contiguous runs of stems."""
     return frozenset(stems[start:end] for start in range(len(stems)) for end in range(start + 1, len(stems) + 1))
+
+
+def _is_active(text: str) -> bool:
+    """Return whether a predicate is a verb of which the list has the passive: "leads", not "led by" or "leaders"."""
+    last = text.rpartition(" ")[2]
+    is_agent = last.removesuffix("s").endswith(("er", "or"))  # "founders"
+    return last.endswith("s") and not is_agent and stem_of(last) in passive_verbs()
+
+
+def _is_past(word: str) -> bool:
+    """Return whether a word is a past form of a verb: "founded", "lit"."""
+    irregular = word in irregular_forms() and base_form(word) != word and word not in _PLURALS
+    return word.endswith("ed") or irregular
+
+
+_PLURALS = frozenset("children men women feet teeth mice people lives wives".split())
 
 
 def _unit(vector: Floats) -> Floats:

@@ -23,6 +23,7 @@ from conspectus.query.graph_question.translation import in_english
 from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.walk.graph import sentence, spoken
 from conspectus.query.walk.run_query import reached, run
+from conspectus.storage.arrays import Ints
 from conspectus.storage.index import per_index
 
 _MOST_READINGS = 4
@@ -126,7 +127,10 @@ def _read(context: Context, question: str, topics: tuple[int, ...] | None) -> Gr
 
 
 def _with_properties(context: Context, reading: GraphReading) -> GraphReading:
-    """Return what the graph states of the first thing named, of a class what it states of its members, often first."""
+    """Return what the graph states of the first thing named, of a class what it states of its members, often first.
+
+    What it declares to have the class, or one above it, as domain comes before that.
+    """
     predicates, row = open_predicates(context), reading.mentions[0].rows[0]
     graph = predicates.graph
     of_class = [
@@ -134,17 +138,28 @@ def _with_properties(context: Context, reading: GraphReading) -> GraphReading:
         for number, own in enumerate(predicates.relations)
         if any(relations()[relation].kind == CLASS for relation in own)
     ]
-    inward = [predicates.step((number, False), "things") for number in of_class if not predicates.transitive[number]]
-    members = [reached(graph, [row], (step,)) for step in inward] if row in predicates.classes_named else []
-    rows = np.concatenate(members) if any(map(len, members)) else np.array([row], np.int64)
-    stated, counts = predicates.stated(rows)
-    kept = [number for number in stated[np.argsort(-counts, kind="stable")].tolist() if number not in of_class]
-    edges = graph.edges_of(rows)
-    proof = [int(edges.relation[(edges.predicate == number) & edges.outgoing][0]) for number in kept]
-    names = tuple(predicates.texts[number] for number in kept)
-    answer = GraphAnswer((), len(kept), None, tuple(proof), bool(kept), names)
-    declined = "" if kept else "the graph states nothing of it"
-    return replace(reading, answer=answer, probability=float(bool(kept)), declined=declined)
+
+    def along(number: int, *, outgoing: bool) -> Ints:
+        return reached(graph, [row], (predicates.step((number, outgoing), "yes_no"),))
+
+    above = [along(number, outgoing=True) for number in of_class if predicates.transitive[number]]
+    is_class = row in predicates.classes_named or any(map(len, above))
+    below = [along(number, outgoing=False) for number in of_class if not predicates.transitive[number]]
+    edges = graph.edges_of(np.unique(np.concatenate([[row], *above])))
+    domain = np.flatnonzero(["domain" in text for text in predicates.texts])
+    declared = np.flatnonzero(np.isin(edges.predicate, domain) & ~edges.outgoing) if is_class else np.zeros(0, np.int64)
+    names = dict.fromkeys(spoken(graph.names[end]) for end in edges.neighbours[declared].tolist())
+    proof = edges.relation[declared].tolist()
+    members = np.unique(np.concatenate([np.zeros(0, np.int64), *below])) if is_class else np.array([row])
+    edges = graph.edges_of(members)
+    stated, counts = predicates.stated(members)
+    for number in stated[np.argsort(-counts, kind="stable")].tolist():
+        if number not in of_class and predicates.texts[number] not in names:
+            names[predicates.texts[number]] = None
+            proof.append(int(edges.relation[(edges.predicate == number) & edges.outgoing][0]))
+    answer = GraphAnswer((), len(names), None, tuple(proof), bool(names), tuple(names))
+    declined = "" if names else "the graph states no properties of it"
+    return replace(reading, answer=answer, probability=float(bool(names)), declined=declined)
 
 
 def read_as(context: Context, reading: GraphReading, candidate: Candidate) -> GraphReading:
