@@ -97,7 +97,7 @@ class Predicates:
 
     @cached_property
     def inverse(self) -> tuple[bool, ...]:
-        """For each predicate, whether its name marks it as an inverse: "plays_in_club_inverse", "leads" (of "led by")."""
+        """For each predicate, whether its name marks it as an inverse: "plays_in_inverse", "leads" (of "led by")."""
         marked = [_without_inverse(text) != text for text in map(predicate_words, self.graph.predicates)]
         return tuple(each or _is_active(text) for each, text in zip(marked, self.texts, strict=True))
 
