@@ -17,7 +17,7 @@ from conspectus.query.graph_question.lexicon import CLASS, relations
 from conspectus.query.graph_question.meanings import Predicates, open_predicates, read_meanings
 from conspectus.query.graph_question.mentions import EntityMention, find_mentions, open_names, spelled
 from conspectus.query.graph_question.question_form import ReadQuestion, read_asked
-from conspectus.query.graph_question.scoring import Scoring
+from conspectus.query.graph_question.scoring import FEATURES, Scoring
 from conspectus.query.graph_question.structured_query import GraphAnswer, GraphQuery
 from conspectus.query.graph_question.translation import in_english
 from conspectus.query.question.bounds import MOST_CLOSELY, first_words
@@ -261,7 +261,7 @@ def read_candidates(
     scoring = Scoring(predicates, asked, meanings, head_of(asked))
     search = CandidateSearch(predicates, asked, meanings.near.max(axis=0, initial=0.0)[1::2], scoring)
     things = search.things(mentions)
-    candidates = [each for each in formed(search, meanings, mentions, things) if not _leads_nowhere(each)]
+    candidates = [each for each in formed(search, meanings, mentions, things) if not _leads_nowhere(scoring, each)]
     candidates.sort(key=lambda item: -item.score)
     if in_time and asked.bounds and not candidates:
         return read_candidates(context, asked_first, topics, in_time=False)
@@ -271,10 +271,14 @@ def read_candidates(
     return GraphReading(asked, tuple(mentions), (*first, *others), scoring)
 
 
-def _leads_nowhere(candidate: Candidate) -> bool:
-    """Return whether a candidate only leads back to what the question names ("the head of Discovery": his team)."""
+def _leads_nowhere(scoring: Scoring, candidate: Candidate) -> bool:
+    """Return whether a candidate leads back to what the question names, by words in another order than they are said.
+
+    "Who heads the Discovery team?" does not ask for the team of its head.
+    """
     starts = {leg.start for leg in candidate.legs if leg.steps}
-    return candidate.form == "things" and bool(candidate.steps) and starts.issuperset(candidate.rows.tolist())
+    back = candidate.form == "things" and bool(candidate.steps) and starts.issuperset(candidate.rows.tolist())
+    return back and scoring.features(candidate)[FEATURES.index("disorder")] > 0
 
 
 def compared(
