@@ -179,13 +179,17 @@ def assembling(question: str, method: str) -> Iterator[Assembly]:
         yield Assembly(question, method, measure)
 
 
-class TopicMethod(ABC):
-    """A method that starts from entities: those linked from the question, or given ones."""
+class ModelMethod:
+    """A method that runs with a language model, or without one if `model` is None."""
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
         self._name = name
         self._context = context
         self._model = model
+
+
+class TopicMethod(ModelMethod, ABC):
+    """A method that starts from entities: those linked from the question, or given ones."""
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer from the entities linked to the question."""
