@@ -37,14 +37,8 @@ class Measure:
         self._meter = meter
         self._began = time.perf_counter()
 
-    def usage(self, *, units: int = 0, context_tokens: int = 0, depth: int = 0) -> Usage:
-        """Return the usage until now.
-
-        Args:
-            units: The number of reports, passages or records that the answer is based on.
-            context_tokens: Their tokens, in total.
-            depth: The number of steps of a walk.
-        """
+    def usage(self) -> Usage:
+        """Return the calls and the time until now."""
         spent = self._meter.total()
         return Usage(
             calls=spent.calls,
@@ -53,9 +47,6 @@ class Measure:
             cost=spent.cost,
             seconds=time.perf_counter() - self._began,
             remembered=spent.remembered,
-            units=units,
-            context_tokens=context_tokens,
-            depth=depth,
         )
 
 
@@ -110,7 +101,8 @@ class Assembly:
 
     def usage(self) -> Usage:
         """Return the usage until now."""
-        return self.measure.usage(units=self.units, context_tokens=self.context_tokens, depth=self.depth)
+        measured = self.measure.usage()
+        return replace(measured, units=self.units, context_tokens=self.context_tokens, depth=self.depth)
 
     def assemble(
         self,

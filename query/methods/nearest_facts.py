@@ -29,7 +29,7 @@ from conspectus.query.question.tasks import prompt_for
 from conspectus.query.question.topics import find_topics
 from conspectus.query.types import Answer, Citation, Evidence, Passage, Say, Step
 from conspectus.query.types.trace import Chain, Decision, WalkTrace
-from conspectus.query.walk.graph import KnowledgeGraph, around, names_as_written, open_graph, sentence, spoken
+from conspectus.query.walk.graph import around, names_as_written, open_graph, sentence, spoken
 from conspectus.query.walk.near_triples import NearTriple, alike, considered, nearest
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.query.walk.verdicts import AnswerReply, mention
@@ -114,6 +114,7 @@ class OneStep(TopicMethod):
     """Answers from the facts that `find` retrieves around the topics, with or without a language model."""
 
     find = staticmethod(nearest_triples)
+    prompt = "query/answer/from_facts"
 
     async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
         with assembling(question, self._name) as assembly:
@@ -140,23 +141,31 @@ class OneStep(TopicMethod):
 
     async def _read(self, question: str, found: RetrievedFacts, model: LanguageModel) -> Answer:
         """Return the model's answer from the facts: one call, and one more if the reply cannot be used."""
-        graph = open_graph(self._context)
-        prompt = messages(
-            prompt_for(self._context.settings.tog.task, "query/answer/from_facts"),
-            question=question,
-            facts=_numbered_facts(graph, found.triples),
-        )
-        said, why = await self._asked(prompt, found, (), model)
-        kept = _chosen(found.triples, said.facts)
-        if not (kept or why):  # it is supported by the triples that contain the named answer
+        graph, passages = open_graph(self._context), await self._passages(question)
+        lines = (f"[{i}] {sentence(graph, triple.relation)}" for i, triple in enumerate(found.triples, start=1))
+        given = {"question": question, "facts": "\n".join(lines) or "(none)"}
+        if passages is not None:
+            texts = (f"[{i}] {passage.title}\n{passage.text}" for i, passage in enumerate(passages, start=1))
+            given["passages"] = "\n\n".join(texts) or "(none)"
+        prompt = messages(prompt_for(self._context.settings.tog.task, self.prompt), **given)
+        said, why = await self._asked(prompt, found, passages or (), model)
+        kept, read = _chosen(found.triples, said.facts), _chosen(passages or (), said.passages)
+        if passages is None and not (kept or why):  # it is supported by the triples that contain the named answer
             named = said.names or [said.answer]
             kept = [triple for triple in found.triples if mention(sentence(graph, triple.relation), named)][:1]
+        citations = Citations(self._context)
+        for number, passage in enumerate(read, start=len(kept) + 1):
+            citations.number(Span(passage.document_id, passage.chunk_id, passage.start, passage.end), number)
+        text = f"{said.answer.strip()} {numbers_of(len(kept) + len(read)) or UNVERIFIED}" if not why else NO_ANSWER
         names = names_as_written(graph, said.names, found.ends)
-        text = f"{said.answer.strip()} {numbers_of(len(kept)) or UNVERIFIED}" if not why else NO_ANSWER
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
-        return self._made(
-            question, text, names, kept, found, decision, Step("answer", why or f"the model answered{uncited(kept)}")
-        )
+        beside = "" if passages is None else f" and {len(passages)} passages"
+        step = Step("answer", why or f"the model read {len(found.triples)} facts{beside}{uncited([*kept, *read])}")
+        return self._made(question, text, names, kept, found, decision, step, passages or (), citations.made())
+
+    async def _passages(self, _question: str, /) -> Sequence[Passage] | None:
+        """Return the passages that are read beside the facts; None if only facts are read."""
+        return None
 
     async def _asked(
         self, prompt: tuple[Message, ...], found: RetrievedFacts, passages: Sequence[Passage], model: LanguageModel
@@ -212,37 +221,11 @@ class Groups(OneStep):
 class Mixed(OneStep):
     """Answers from the nearest triples and the nearest passages together; needs a model."""
 
-    async def _read(self, question: str, found: RetrievedFacts, model: LanguageModel) -> Answer:
-        graph = open_graph(self._context)
-        evidence = await DenseRetriever(self._context).retrieve(question, self._context.settings.answer.passages)
-        passages = "\n\n".join(
-            f"[{i}] {passage.title}\n{passage.text}" for i, passage in enumerate(evidence.passages, start=1)
-        )
-        prompt = messages(
-            prompt_for(self._context.settings.tog.task, "query/answer/mixed"),
-            question=question,
-            facts=_numbered_facts(graph, found.triples),
-            passages=passages or "(none)",
-        )
-        said, why = await self._asked(prompt, found, evidence.passages, model)
-        kept = _chosen(found.triples, said.facts)
-        citations = Citations(self._context)
-        read = _chosen(evidence.passages, said.passages)
-        for number, passage in enumerate(read, start=len(kept) + 1):
-            citations.number(Span(passage.document_id, passage.chunk_id, passage.start, passage.end), number)
-        text = f"{said.answer.strip()} {numbers_of(len(kept) + len(read)) or UNVERIFIED}" if not why else NO_ANSWER
-        names = names_as_written(graph, said.names, found.ends)
-        decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
-        facts = f"{len(found.triples)} facts"
-        step = Step(
-            "answer", why or f"the model read {facts} and {len(evidence.passages)} passages{uncited([*kept, *read])}"
-        )
-        return self._made(question, text, names, kept, found, decision, step, evidence.passages, citations.made())
+    prompt = "query/answer/mixed"
 
-
-def _numbered_facts(graph: KnowledgeGraph, triples: Sequence[NearTriple]) -> str:
-    lines = (f"[{number}] {sentence(graph, triple.relation)}" for number, triple in enumerate(triples, start=1))
-    return "\n".join(lines) or "(none)"
+    async def _passages(self, question: str, /) -> Sequence[Passage]:
+        count = self._context.settings.answer.passages
+        return (await DenseRetriever(self._context).retrieve(question, count)).passages
 
 
 Item = TypeVar("Item")

@@ -22,7 +22,7 @@ from conspectus.query.answer_writing.context_windows import (
 )
 from conspectus.query.answer_writing.extractive import quote_evidence
 from conspectus.query.answering import ModelMethod, assembling
-from conspectus.query.context import Context
+from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.methods.graphrag.graph_tables import RecordUnits
 from conspectus.query.methods.graphrag.local_selection import LocalSelection, Ranked
 from conspectus.query.types import Answer, Evidence, Say, ScoredReport, Step
@@ -202,11 +202,8 @@ def _mark_tokens(number: int) -> int:
 STEP = "local"
 
 
-class LocalRetriever:
+class LocalRetriever(IndexRetriever):
     """Retrieves the passages of local search: those that mention linked entities or are similar to the question."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` best passages, and the reports, entities, relations and claims of the linked entities."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.answering import TopicMethod, assembling
-from conspectus.query.context import Context
+from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.graph_question.answer import answer_of
 from conspectus.query.graph_question.reader import read_graph_question
 from conspectus.query.methods.gretriever.answer import read_subgraph
@@ -21,11 +21,8 @@ from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes
 from conspectus.storage.text.tokens import count_tokens
 
 
-class GRetrieverRetriever:
+class GRetrieverRetriever(IndexRetriever):
     """Finds the subgraph of a question, and the passages that mention it."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return up to `k` passages and the retrieved subgraph (He et al. 2024, sections 5.1 to 5.3)."""

@@ -5,7 +5,7 @@ The whole graph is searched, each triple by itself; He et al. 2024, section 5.3,
 
 import numpy as np
 from conspectus.query.answering import ModelMethod, assembling
-from conspectus.query.context import Context
+from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.methods.gretriever.answer import read_subgraph
 from conspectus.query.methods.gretriever.passages import passages_of
 from conspectus.query.methods.gretriever.textualise import edge_text, node_text, subgraph_of
@@ -25,11 +25,8 @@ _AT_ONCE = 256
 """Maximum triples with stored vectors that are ranked, more than a usual budget allows."""
 
 
-class TriplesRetriever:
+class TriplesRetriever(IndexRetriever):
     """Finds the nearest triples, and the passages that state them."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return up to `k` passages and the triples as a graph, which may be disconnected."""
