@@ -37,14 +37,8 @@ class Measure:
         self._meter = meter
         self._began = time.perf_counter()
 
-    def usage(self, *, units: int = 0, context_tokens: int = 0, depth: int = 0) -> Usage:
-        """Return the usage until now.
-
-        Args:
-            units: The number of reports, passages or records that the answer is based on.
-            context_tokens: Their tokens, in total.
-            depth: The number of steps of a walk.
-        """
+    def usage(self) -> Usage:
+        """Return the calls and the time until now."""
         spent = self._meter.total()
         return Usage(
             calls=spent.calls,
@@ -53,9 +47,6 @@ class Measure:
             cost=spent.cost,
             seconds=time.perf_counter() - self._began,
             remembered=spent.remembered,
-            units=units,
-            context_tokens=context_tokens,
-            depth=depth,
         )
 
 
@@ -110,7 +101,8 @@ class Assembly:
 
     def usage(self) -> Usage:
         """Return the usage until now."""
-        return self.measure.usage(units=self.units, context_tokens=self.context_tokens, depth=self.depth)
+        measured = self.measure.usage()
+        return replace(measured, units=self.units, context_tokens=self.context_tokens, depth=self.depth)
 
     def assemble(
         self,
@@ -179,13 +171,17 @@ def assembling(question: str, method: str) -> Iterator[Assembly]:
         yield Assembly(question, method, measure)
 
 
-class TopicMethod(ABC):
-    """A method that starts from entities: those linked from the question, or given ones."""
+class ModelMethod:
+    """A method that runs with a language model, or without one if `model` is None."""
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
         self._name = name
         self._context = context
         self._model = model
+
+
+class TopicMethod(ModelMethod, ABC):
+    """A method that starts from entities: those linked from the question, or given ones."""
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer from the entities linked to the question."""

@@ -124,3 +124,10 @@ class Context:
         """Return the `k` chunks with the highest positive score (one score per chunk), ties by chunk id."""
         rows = np.argsort(-scores, kind="stable")[:k]  # rows are sorted by id, so a stable sort breaks ties by id
         return tuple(self.passage(int(row), float(scores[row])) for row in rows if scores[row] > 0)
+
+
+class IndexRetriever:
+    """A retriever that needs nothing but the open index and the settings."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context

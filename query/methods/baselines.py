@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from conspectus.prompts.embedding.reranker import open_reranker
-from conspectus.query.context import Context
+from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.menu import find_retriever
 from conspectus.query.question.question import FOREIGN, encoder_of, open_question
 from conspectus.query.question.spelling import spelling_steps
@@ -23,11 +23,8 @@ _MULTILINGUAL = 0.25
 XQuAD in German, Chinese and Arabic is .89, .91 and .75, with 1 .83, .87 and .70."""
 
 
-class Bm25Retriever:
+class Bm25Retriever(IndexRetriever):
     """BM25 over titles and texts (Robertson and Zaragoza 2009)."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` passages with the highest BM25 scores; passages without any of its words are excluded."""
@@ -38,11 +35,8 @@ class Bm25Retriever:
         return Evidence(passages, trace=(*spelling_steps(asked.mended), step))
 
 
-class DenseRetriever:
+class DenseRetriever(IndexRetriever):
     """Dense retrieval: the cosine of the question's vector with each passage's best window."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` nearest passages; their scores are cosines."""

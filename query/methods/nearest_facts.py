@@ -10,14 +10,14 @@ that share its predicate, direction and near end.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.abstention import NO_ANSWER, is_unknown, uncited
-from conspectus.query.answering import Assembly, assembling
+from conspectus.query.answering import TopicMethod, assembling
 from conspectus.query.citations.forms import Numbers
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.citations.numbered import Citations
@@ -26,10 +26,10 @@ from conspectus.query.methods.baselines import DenseRetriever
 from conspectus.query.methods.fasttog.communities import louvain, members, small_graph
 from conspectus.query.methods.fasttog.local_search import neighbourhood
 from conspectus.query.question.tasks import prompt_for
-from conspectus.query.question.topics import link_topics, rows_of
+from conspectus.query.question.topics import find_topics
 from conspectus.query.types import Answer, Citation, Evidence, Passage, Say, Step
 from conspectus.query.types.trace import Chain, Decision, WalkTrace
-from conspectus.query.walk.graph import KnowledgeGraph, around, open_graph, sentence, spoken
+from conspectus.query.walk.graph import around, names_as_written, open_graph, sentence, spoken
 from conspectus.query.walk.near_triples import NearTriple, alike, considered, nearest
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.query.walk.verdicts import AnswerReply, mention
@@ -37,7 +37,6 @@ from conspectus.storage.arrays import Ints
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Span
-from conspectus.storage.text.normalise import entity_key
 from pydantic import Field
 
 STEP = "facts"
@@ -61,13 +60,10 @@ class RetrievedFacts:
     triples: tuple[NearTriple, ...]
     decisions: tuple[Decision, ...]
 
-
-class Finder(Protocol):
-    """Finds facts around topics."""
-
-    def __call__(self, context: Context, question: str, topics: Sequence[int]) -> RetrievedFacts:
-        """Return the facts around `topics` (entity rows) that are relevant to a question."""
-        ...
+    @property
+    def ends(self) -> set[int]:
+        """The entities at the ends of the triples."""
+        return {end for triple in self.triples for end in (triple.near, triple.far)}
 
 
 def nearest_triples(context: Context, question: str, topics: Sequence[int]) -> RetrievedFacts:
@@ -114,42 +110,25 @@ def nearest_groups(context: Context, question: str, topics: Sequence[int]) -> Re
     return RetrievedFacts(tuple(triple for triples in kept.values() for triple in triples), (decision,))
 
 
-class OneStep:
+class OneStep(TopicMethod):
     """Answers from the facts that `find` retrieves around the topics, with or without a language model."""
 
-    def __init__(self, name: str, context: Context, find: Finder, model: LanguageModel | None) -> None:
-        self._name = name
-        self._context = context
-        self._find = find
-        self._model = model
+    find = staticmethod(nearest_triples)
+    prompt = "query/answer/from_facts"
 
-    async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer from facts around the entities linked to the question."""
+    async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
         with assembling(question, self._name) as assembly:
-            topics = link_topics(self._context, question)
-            assembly.step("topics", f"names of the graph in the question: {_names(self._context, topics) or 'none'}")
-            return await self._answered(assembly, topics, say)
-
-    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer from facts around the entities with these names."""
-        with assembling(question, self._name) as assembly:
-            rows, missing = rows_of(self._context, topics)
-            lacks = f"; the graph lacks {', '.join(missing)}" if missing else ""
-            assembly.step("topics", f"given: {', '.join(topics)}{lacks}")
-            return await self._answered(assembly, rows, say)
-
-    async def _answered(self, assembly: Assembly, topics: Sequence[int], say: Say) -> Answer:
-        found = self._find(self._context, assembly.question, topics)
-        assembly.add(*(Step(decision.stage, decision.outcome) for decision in found.decisions))
-        made = await self._made(assembly.question, found)
-        say(made.text)
-        assembly.depth = 1 if found.triples else 0
-        return assembly.adopt(made)
-
-    async def _made(self, question: str, found: RetrievedFacts) -> Answer:
-        if self._model is None:
-            return self._nearest(question, found)
-        return await self._read(question, found, self._model)
+            topics = find_topics(self._context, question, given)
+            assembly.add(topics.step)
+            found = self.find(self._context, question, topics.rows)
+            assembly.add(*(Step(decision.stage, decision.outcome) for decision in found.decisions))
+            if self._model is None:
+                made = self._nearest(question, found)
+            else:
+                made = await self._read(question, found, self._model)
+            say(made.text)
+            assembly.depth = 1 if found.triples else 0
+            return assembly.adopt(made)
 
     def _nearest(self, question: str, found: RetrievedFacts) -> Answer:
         """Return the far ends of the best triple and of similar triples (see `alike`)."""
@@ -158,28 +137,35 @@ class OneStep:
         names = tuple(dict.fromkeys(graph.names[triple.far] for triple in kept))
         text = f"{', '.join(map(spoken, names))} {numbers_of(len(kept))}" if kept else NO_ANSWER
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), ", ".join(names))
-        return self._answer(question, text, names, kept, found, decision, Step("answer", "the nearest triple answers"))
+        return self._made(question, text, names, kept, found, decision, Step("answer", "the nearest triple answers"))
 
     async def _read(self, question: str, found: RetrievedFacts, model: LanguageModel) -> Answer:
         """Return the model's answer from the facts: one call, and one more if the reply cannot be used."""
-        graph = open_graph(self._context)
-        prompt = messages(
-            self._prompt("query/answer/from_facts"), question=question, facts=_numbered_facts(graph, found.triples)
-        )
-        said, why = await self._asked(prompt, found, (), model)
-        kept = _chosen(found.triples, said.facts)
-        if not (kept or why):  # it is supported by the triples that contain the named answer
+        graph, passages = open_graph(self._context), await self._passages(question)
+        lines = (f"[{i}] {sentence(graph, triple.relation)}" for i, triple in enumerate(found.triples, start=1))
+        given = {"question": question, "facts": "\n".join(lines) or "(none)"}
+        if passages is not None:
+            texts = (f"[{i}] {passage.title}\n{passage.text}" for i, passage in enumerate(passages, start=1))
+            given["passages"] = "\n\n".join(texts) or "(none)"
+        prompt = messages(prompt_for(self._context.settings.tog.task, self.prompt), **given)
+        said, why = await self._asked(prompt, found, passages or (), model)
+        kept, read = _chosen(found.triples, said.facts), _chosen(passages or (), said.passages)
+        if passages is None and not (kept or why):  # it is supported by the triples that contain the named answer
             named = said.names or [said.answer]
             kept = [triple for triple in found.triples if mention(sentence(graph, triple.relation), named)][:1]
-        names = _as_written(graph, said.names, found.triples)
-        text = f"{said.answer.strip()} {numbers_of(len(kept)) or UNVERIFIED}" if not why else NO_ANSWER
+        citations = Citations(self._context)
+        for number, passage in enumerate(read, start=len(kept) + 1):
+            citations.number(Span(passage.document_id, passage.chunk_id, passage.start, passage.end), number)
+        text = f"{said.answer.strip()} {numbers_of(len(kept) + len(read)) or UNVERIFIED}" if not why else NO_ANSWER
+        names = names_as_written(graph, said.names, found.ends)
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
-        return self._answer(
-            question, text, names, kept, found, decision, Step("answer", why or f"the model answered{uncited(kept)}")
-        )
+        beside = "" if passages is None else f" and {len(passages)} passages"
+        step = Step("answer", why or f"the model read {len(found.triples)} facts{beside}{uncited([*kept, *read])}")
+        return self._made(question, text, names, kept, found, decision, step, passages or (), citations.made())
 
-    def _prompt(self, name: str) -> str:
-        return prompt_for(self._context.settings.tog.task, name)
+    async def _passages(self, _question: str, /) -> Sequence[Passage] | None:
+        """Return the passages that are read beside the facts; None if only facts are read."""
+        return None
 
     async def _asked(
         self, prompt: tuple[Message, ...], found: RetrievedFacts, passages: Sequence[Passage], model: LanguageModel
@@ -199,7 +185,7 @@ class OneStep:
             return FactsReply(answer=""), "the model does not know"
         return said, ""
 
-    def _answer(
+    def _made(
         self,
         question: str,
         text: str,
@@ -226,43 +212,20 @@ class OneStep:
         )
 
 
+class Groups(OneStep):
+    """Answers from the nearest groups of neighbours."""
+
+    find = staticmethod(nearest_groups)
+
+
 class Mixed(OneStep):
     """Answers from the nearest triples and the nearest passages together; needs a model."""
 
-    def __init__(self, name: str, context: Context, model: LanguageModel) -> None:
-        super().__init__(name, context, nearest_triples, model)
+    prompt = "query/answer/mixed"
 
-    async def _read(self, question: str, found: RetrievedFacts, model: LanguageModel) -> Answer:
-        graph = open_graph(self._context)
-        evidence = await DenseRetriever(self._context).retrieve(question, self._context.settings.answer.passages)
-        passages = "\n\n".join(
-            f"[{i}] {passage.title}\n{passage.text}" for i, passage in enumerate(evidence.passages, start=1)
-        )
-        prompt = messages(
-            self._prompt("query/answer/mixed"),
-            question=question,
-            facts=_numbered_facts(graph, found.triples),
-            passages=passages or "(none)",
-        )
-        said, why = await self._asked(prompt, found, evidence.passages, model)
-        kept = _chosen(found.triples, said.facts)
-        citations = Citations(self._context)
-        read = _chosen(evidence.passages, said.passages)
-        for number, passage in enumerate(read, start=len(kept) + 1):
-            citations.number(Span(passage.document_id, passage.chunk_id, passage.start, passage.end), number)
-        text = f"{said.answer.strip()} {numbers_of(len(kept) + len(read)) or UNVERIFIED}" if not why else NO_ANSWER
-        names = _as_written(graph, said.names, found.triples)
-        decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
-        facts = f"{len(found.triples)} facts"
-        step = Step(
-            "answer", why or f"the model read {facts} and {len(evidence.passages)} passages{uncited([*kept, *read])}"
-        )
-        return self._answer(question, text, names, kept, found, decision, step, evidence.passages, citations.made())
-
-
-def _numbered_facts(graph: KnowledgeGraph, triples: Sequence[NearTriple]) -> str:
-    lines = (f"[{number}] {sentence(graph, triple.relation)}" for number, triple in enumerate(triples, start=1))
-    return "\n".join(lines) or "(none)"
+    async def _passages(self, question: str, /) -> Sequence[Passage]:
+        count = self._context.settings.answer.passages
+        return (await DenseRetriever(self._context).retrieve(question, count)).passages
 
 
 Item = TypeVar("Item")
@@ -272,24 +235,6 @@ def _chosen(items: Sequence[Item], numbers: Sequence[int]) -> list[Item]:
     return [items[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(items)]
 
 
-def _as_written(graph: KnowledgeGraph, names: Sequence[str], triples: Sequence[NearTriple]) -> tuple[str, ...]:
-    """Return the distinct names, in the graph's spelling where it has them."""
-    ends = sorted({end for triple in triples for end in (triple.near, triple.far)})
-    written = {entity_key(spoken(graph.names[end])): graph.names[end] for end in ends}
-    found = (written.get(entity_key(spoken(name)), name.strip()) for name in names if name.strip())
-    return tuple(dict.fromkeys(found))
-
-
 def _names(context: Context, rows: Sequence[int] | Ints) -> str:
     names = open_graph(context).names
     return ", ".join(names[int(row)] for row in rows)
-
-
-def open_kaping(name: str, context: Context, model: LanguageModel | None) -> OneStep:
-    """Return KAPING: answers from the nearest triples."""
-    return OneStep(name, context, nearest_triples, model)
-
-
-def open_groups(name: str, context: Context, model: LanguageModel | None) -> OneStep:
-    """Return groups: answers from the nearest groups of neighbours."""
-    return OneStep(name, context, nearest_groups, model)

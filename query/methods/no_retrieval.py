@@ -4,11 +4,11 @@ Chain of thought is Wei et al. 2022 (arXiv 2201.11903), self-consistency Wang et
 retrieved, so nothing is cited.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.query.abstention import is_unknown, no_answer
@@ -80,19 +80,11 @@ async def sampled(context: Context, model: LanguageModel, prompt: str, question:
         replace(asking(context, prompt, question), sample=number, temperature=_SAMPLE_TEMPERATURE)
         for number in range(samples)
     ]
-    replies = await asyncio.gather(*(model.complete(request) for request in requests), return_exceptions=True)
-    found: list[str] = []
-    failed: list[ModelError] = []
-    for reply in replies:
-        if isinstance(reply, ModelError):
-            failed.append(reply)
-        elif isinstance(reply, BaseException):
-            raise reply
-        else:
-            found.append(_known(final_answer(reply.text, question)))
-    if failed and not found:
+    replies = await gather_settled(model.complete(request) for request in requests)
+    failed = [reply for reply in replies if isinstance(reply, ModelError)]
+    if failed and len(failed) == len(replies):
         raise failed[0]
-    return found
+    return [_known(final_answer(reply.text, question)) for reply in replies if not isinstance(reply, ModelError)]
 
 
 def asking(context: Context, prompt: str, question: str) -> Request:

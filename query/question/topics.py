@@ -19,7 +19,7 @@ from conspectus.query.walk.graph import KnowledgeGraph, is_id, kept_postings, op
 from conspectus.storage.cancellation import check
 from conspectus.storage.index import per_index
 from conspectus.storage.name_tables import alias_rows
-from conspectus.storage.text.names import NameMatch, NameMatcher, Word, word_keys, words
+from conspectus.storage.text.names import NameMatcher, Word, word_keys, words
 from conspectus.storage.text.postings import Postings, PostingsMaker
 from conspectus.storage.text.words import FUNCTION_WORDS, PARTICLES, REQUESTS
 
@@ -196,7 +196,7 @@ def _whole_names(context: Context, question: WeightedWords) -> list[TopicCandida
     """Return the names that occur in the question; a name of function words only if it has capitals."""
     names = open_graph(context).names
     found = []
-    for match in _name_matches(context, question):
+    for match in open_graph_names(context).matcher(question.words).find(question.text, question.words):
         surface = question.text[match.start : match.end]
         places = frozenset(
             place for place, word in enumerate(question.words) if word.start >= match.start and word.end <= match.end
@@ -206,11 +206,6 @@ def _whole_names(context: Context, question: WeightedWords) -> list[TopicCandida
             as_written = spoken(names[match.value]) == surface
             found.append(TopicCandidate(match.value, places, _AS_WRITTEN if as_written else 1.0, True))
     return found
-
-
-def _name_matches(context: Context, question: WeightedWords) -> list[NameMatch[int]]:
-    """Return the longest names of entities in a question, in order; the value of each match is an entity's row."""
-    return open_graph_names(context).matcher(question.words).find(question.text, question.words)
 
 
 def _partial_names(context: Context, question: WeightedWords) -> list[TopicCandidate]:

@@ -37,17 +37,17 @@ def query(context: Context, text: str, rows: int = ROWS, seconds: float = SECOND
     reply = _process(context).run(checked(text), PREFIXES, rows, seconds)
     found = result_of(text, reply, rows)
     graph = open_graph(context)
-    return replace(found, rows=tuple(tuple(term and _with_name(graph, term) for term in row) for row in found.rows))
+
+    def with_name(term: Term | None) -> Term | None:
+        row = row_of_entity(graph, term)
+        return term if term is None or row is None else replace(term, name=graph.names[row])
+
+    return replace(found, rows=tuple(tuple(map(with_name, row)) for row in found.rows))
 
 
 @per_index
 def _process(context: Context) -> SparqlProcess:
     return SparqlProcess(open_store(context.index))
-
-
-def _with_name(graph: KnowledgeGraph, term: Term) -> Term:
-    row = row_of_entity(graph, term)
-    return term if row is None else replace(term, name=graph.names[row])
 
 
 def row_of_entity(graph: KnowledgeGraph, term: Term | None) -> int | None:

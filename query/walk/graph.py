@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import regex
-from conspectus.query.types import CitedTriple
-from conspectus.query.types.trace import Hop
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints, Vectors, distinct, gather
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
@@ -91,10 +89,6 @@ class KnowledgeGraph:
 @per_index
 def open_graph(context: "Context") -> KnowledgeGraph:
     """Return the index's graph, created from its tables on first use."""
-    return _load(context)
-
-
-def _load(context: "Context") -> KnowledgeGraph:
     index = context.index
     named = index.arrow(Entity, "name").column("name")
     names = TextColumn(lambda: named) if index.is_mapped(Entity) else named.to_pylist()
@@ -219,15 +213,6 @@ def sentence(graph: "ReadableGraph", relation: int) -> str:
     predicate = graph.predicates[graph.stated[relation]]
     if not predicate:
         return f"{spoken(source)}, {spoken(target)}: {graph.descriptions[relation]}"
-    return sentence_of(source, predicate, target)
-
-
-def sentence_of(source: str, predicate: str, target: str) -> str:
-    """Return a triple as a short sentence.
-
-    >>> sentence_of("Jack_Frost", "starred_actors", "Scott MacDonald")
-    'Jack Frost starred actors Scott MacDonald'
-    """
     return f"{spoken(source)} {predicate_words(predicate)} {spoken(target)}"
 
 
@@ -285,18 +270,6 @@ def around(graph: KnowledgeGraph, topics: Sequence[int], hops: int) -> tuple[Int
         frontier = distinct(edges.neighbours[distance[edges.neighbours] < 0])
         distance[frontier] = hop
     return distinct(np.concatenate(found)), distance
-
-
-def cited(graph: "ReadableGraph", number: int, hop: Hop | int) -> CitedTriple:
-    """Return the citation of a relation (its row, or a hop over it)."""
-    row = hop if isinstance(hop, int) else hop.relation
-    return CitedTriple(
-        number,
-        graph.relation_ids[row],
-        graph.names[graph.sources[row]],
-        graph.predicates[graph.stated[row]],
-        graph.names[graph.targets[row]],
-    )
 
 
 @per_index

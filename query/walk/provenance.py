@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.types import Citation, CitedTriple
-from conspectus.query.walk.graph import cited, open_graph
+from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.graph_protocol import ReadableGraph
 from conspectus.storage.index import per_index
 from conspectus.storage.joins import Groups, mentions_of_relations
@@ -31,7 +31,17 @@ class Grounds:
 
     def triples(self, relations: Sequence[int]) -> tuple[CitedTriple, ...]:
         """Return relations, given by their rows, as triples numbered from 1."""
-        return tuple(cited(self.graph, number, row) for number, row in enumerate(relations, start=1))
+        graph = self.graph
+        return tuple(
+            CitedTriple(
+                number,
+                graph.relation_ids[row],
+                graph.names[graph.sources[row]],
+                graph.predicates[graph.stated[row]],
+                graph.names[graph.targets[row]],
+            )
+            for number, row in enumerate(relations, start=1)
+        )
 
     def citations(self, relations: Sequence[int]) -> tuple[Citation, ...]:
         """Return a citation of the first mention of each relation, with the numbers of the triples.

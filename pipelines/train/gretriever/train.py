@@ -26,7 +26,7 @@ from conspectus.pipelines.train.gretriever.state import STATE, write_json
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
-from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, PromptMetadata, SoftShape, as_rows
+from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, PromptMetadata, SoftShape
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, need, open_frozen
 from conspectus.query.methods.gretriever.soft.given_graph import Cutting, cut
 from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings, texts_of
@@ -54,7 +54,7 @@ def begin(out: Path, made: PromptMetadata, plan: SoftPromptPlan, data: GraphQa) 
             for item in getattr(data, part)
         )
     )
-    now: Any = {"made": as_rows(made), "plan": asdict(plan), "data": data.name, "questions": questions}
+    now: Any = {"made": asdict(made), "plan": asdict(plan), "data": data.name, "questions": questions}
     file = out / BEGUN
     out.mkdir(parents=True, exist_ok=True)
     if file.is_file():
@@ -214,7 +214,7 @@ def train_gretriever(
     beside = out / f".{LEARNED}.new"
     shutil.copyfile(out / "seeds" / str(kept.seed) / LEARNED, beside)
     beside.replace(out / LEARNED)
-    write_json(out / REPORT, {"made": as_rows(made), "plan": asdict(plan), **asdict(report)})
+    write_json(out / REPORT, {"made": asdict(made), "plan": asdict(plan), **asdict(report)})
     return report
 
 

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
-from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.abstention import no_answer
-from conspectus.query.answering import Assembly, assembling
+from conspectus.query.answering import Assembly, ModelMethod, assembling
 from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.methods.complete import sets
@@ -50,13 +49,8 @@ _MOST_UNASKED = 20_000  # passages; of more, sets are read for the method `all` 
 _MOST_ADDENDS = 9  # of a sum that are shown
 
 
-class Complete:
+class Complete(ModelMethod):
     """Answers about whole sets."""
-
-    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
-        self._name = name
-        self._context = context
-        self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return what the plan of the question computes, or why there is no plan.

@@ -22,27 +22,21 @@ class SmallGraph:
     Attributes:
         n_nodes: Number of nodes.
         edges: int64 (m, 2), each pair once with the smaller node first, sorted.
-        weights: float64 (m,), positive.
     """
 
     n_nodes: int
     edges: Ints
-    weights: Floats
 
 
-def small_graph(n_nodes: int, pairs: Ints | Sequence[tuple[int, int]], weights: Floats | None = None) -> SmallGraph:
-    """Return the simple undirected graph of pairs of nodes, without loops; the heaviest of parallel edges is used.
+def small_graph(n_nodes: int, pairs: Ints | Sequence[tuple[int, int]]) -> SmallGraph:
+    """Return the simple undirected graph of pairs of nodes, without loops and parallel edges.
 
     >>> small_graph(3, [(1, 0), (0, 1), (2, 2), (1, 2)]).edges.tolist()
     [[0, 1], [1, 2]]
     """
     ends = np.sort(np.asarray(pairs, np.int64).reshape(-1, 2), axis=1)
-    given = np.ones(len(ends)) if weights is None else np.asarray(weights, np.float64)
     inner = ends[:, 0] != ends[:, 1]
-    keys, place = np.unique(ends[inner, 0] * max(n_nodes, 1) + ends[inner, 1], return_inverse=True)
-    heaviest = np.zeros(len(keys))
-    np.maximum.at(heaviest, place, given[inner])
-    return SmallGraph(n_nodes, np.stack(np.divmod(keys, max(n_nodes, 1)), axis=1), heaviest)
+    return SmallGraph(n_nodes, np.unique(ends[inner], axis=0))
 
 
 def numbered(labels: Sequence[int] | Ints) -> Partition:
@@ -66,18 +60,17 @@ def members(partition: Partition) -> list[Ints]:
 def community_modularity(graph: SmallGraph, partition: Partition) -> Floats:
     """Return Q(c) of each community, float64 (k,): Σin − Σtot² / 2m.
 
-    With L edges inside, Σin = 2L; Σtot is the sum of the degrees, m the number of edges (or the sums of their weights).
+    With L edges inside, Σin = 2L; Σtot is the sum of the degrees, m the number of edges.
     FastToG (Liang and Gu 2025, equation 4) calls Σin "the number of edges in c", which contradicts its own equation 2:
     only with 2L is Σ Q(c) / 2m the modularity of Newman and Girvan. 0 in a graph without edges.
     """
     count = int(partition.max()) + 1 if len(partition) else 0
     left, right = partition[graph.edges[:, 0]], partition[graph.edges[:, 1]]
-    both = 2 * graph.weights.sum()
-    if not both:
+    if not len(graph.edges):
         return np.zeros(count)
-    within = 2 * np.bincount(left[left == right], graph.weights[left == right], minlength=count)
-    total = np.bincount(left, graph.weights, minlength=count) + np.bincount(right, graph.weights, minlength=count)
-    return np.asarray(within - total**2 / both, np.float64)
+    within = 2 * np.bincount(left[left == right], minlength=count)
+    total = np.bincount(left, minlength=count) + np.bincount(right, minlength=count)
+    return np.asarray(within - total**2 / (2 * len(graph.edges)), np.float64)
 
 
 # Louvain (Blondel et al. 2008, "Fast unfolding of communities in large networks")
@@ -92,9 +85,9 @@ _Level = list[dict[int, float]]
 def louvain(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Partition:
     """Return Louvain's communities, each of at most `max_size` nodes."""
     level: _Level = [{} for _ in range(graph.n_nodes)]
-    for (left, right), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
-        level[left][right] = level[right][left] = weight
-    total = 2 * float(graph.weights.sum())
+    for left, right in graph.edges.tolist():
+        level[left][right] = level[right][left] = 1.0
+    total = 2.0 * len(graph.edges)
     order = random.Random(seed)  # noqa: S311
     sizes = [1] * graph.n_nodes
     found = list(range(graph.n_nodes))

@@ -21,9 +21,8 @@ from typing import Protocol
 
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.prompts.replies.structured import CountedModel
-from conspectus.query.answering import Assembly, assembling
+from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.citations.marks import UNVERIFIED
-from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.local_search import CommunityCandidate, CommunitySearch, Members, Searched
 from conspectus.query.question.topics import Topics, find_topics
 from conspectus.query.types import Answer, Evidence, Say, Step, ignore_pieces
@@ -116,7 +115,10 @@ class CommunityWalk:
             if final is not verdict:
                 verdict = final
                 self._log_verdict("answer", self.depth, verdict)
-        self.log.chains += [self._traced(chain) for chain in self.chains]
+        for chain in self.chains:
+            hops = [hop for step in chain.steps for hop in hops_of(self.search.graph, step)]
+            communities = (chain.steps[0].origin, *(step.nodes for step in chain.steps))
+            self.log.chains.append(Chain(communities, tuple(hops), chain.ended))
         return verdict
 
     @property
@@ -189,10 +191,6 @@ class CommunityWalk:
     def _label(self, candidate: CommunityCandidate) -> str:
         return ", ".join(spoken(self.search.graph.names[node]) for node in candidate.nodes)
 
-    def _traced(self, chain: CommunityChain) -> Chain:
-        hops = [hop for step in chain.steps for hop in hops_of(self.search.graph, step)]
-        return Chain((chain.steps[0].origin, *(step.nodes for step in chain.steps)), tuple(hops), chain.ended)
-
 
 def hops_of(graph: KnowledgeGraph, step: CommunityCandidate) -> list[Hop]:
     """Return the triples of a step; those to its origin are directed away from it."""
@@ -213,33 +211,22 @@ def _pooled(candidates: Sequence[CommunityCandidate]) -> list[CommunityCandidate
     return list(found.values())
 
 
-class FastToG:
+class FastToG(TopicMethod):
     """FastToG (Liang and Gu 2025, algorithm 1): answers from chains of communities; without a model, no fallback."""
 
-    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
-        self._name = name
-        self._context = context
-        self._model = model
-        self._settings = context.settings.fasttog
+    async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
+        """Return the answer of a walk from the given subjects, or those that a model or the question reader finds."""
+        from conspectus.query.methods.fasttog.pruning_llm import LlmCommunityPolicy
 
-    async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer of a walk from the subjects of the question, which a model or the question reader finds."""
         with assembling(question, self._name) as assembly:
-            if self._model is None:
-                return await self._offline(assembly, None, say)
-            model = CountedModel(self._model)
-            subjects = await self._named_subjects(assembly, model)
-            subjects = subjects or find_topics(self._context, question, step="subjects")
-            return await self._walk(assembly, subjects, self._llm_policy(model, question, subjects), say, model)
-
-    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer of a walk from the entities with these names; the trace lists unknown names."""
-        with assembling(question, self._name) as assembly:
-            subjects = find_topics(self._context, question, topics, step="subjects")
+            subjects = find_topics(self._context, question, given, step="subjects") if given is not None else None
             if self._model is None:
                 return await self._offline(assembly, subjects, say)
             model = CountedModel(self._model)
-            return await self._walk(assembly, subjects, self._llm_policy(model, question, subjects), say, model)
+            subjects = subjects or await self._named_subjects(assembly, model)
+            subjects = subjects or find_topics(self._context, question, step="subjects")
+            policy = LlmCommunityPolicy(self._context, model, question, subjects.rows)
+            return await self._walk(assembly, subjects, policy, say, model)
 
     async def _offline(self, assembly: Assembly, given: Topics | None, say: Say) -> Answer:
         """Walk along the best reading of the question, from the given subjects or its own."""
@@ -251,11 +238,6 @@ class FastToG:
         names = ", ".join(spoken(open_graph(self._context).names[row]) for row in starts)
         subjects = given or Topics(starts, Step("subjects", f"{names or 'nothing'} of the graph is named"))
         return await self._walk(assembly, subjects, OfflineCommunityPolicy(self._context, reading), say)
-
-    def _llm_policy(self, model: LanguageModel, question: str, subjects: Topics) -> "CommunityPolicy":
-        from conspectus.query.methods.fasttog.pruning_llm import LlmCommunityPolicy
-
-        return LlmCommunityPolicy(self._context, model, question, subjects.rows)
 
     async def _named_subjects(self, assembly: Assembly, model: LanguageModel) -> Topics | None:
         """Return the subjects that the model names; None (and a step) if the graph has none of them."""
@@ -279,7 +261,9 @@ class FastToG:
         say: Say,
         model: CountedModel | None = None,
     ) -> Answer:
-        walk = CommunityWalk(self._search(assembly.question), policy, subjects.rows)
+        near = predicate_vectors(self._context) @ self._context.embedder.embed_query(assembly.question)
+        search = CommunitySearch(open_graph(self._context), self._context.settings.fasttog, near)
+        walk = CommunityWalk(search, policy, subjects.rows)
         verdict = await walk.run()
         assembly.add(subjects.step, *walk.log.steps())
         assembly.depth = walk.depth
@@ -309,7 +293,3 @@ class FastToG:
                 answer = replace(answer, text=f"{own.text} {UNVERIFIED}")
         say(answer.text)
         return answer
-
-    def _search(self, question: str) -> CommunitySearch:
-        near = predicate_vectors(self._context) @ self._context.embedder.embed_query(question)
-        return CommunitySearch(open_graph(self._context), self._settings, near)

@@ -184,7 +184,7 @@ def neighbourhood(
         if not room or not len(frontier):
             break
         at, neighbours, kinds = _edges(graph, frontier, seed)[:3]
-        new = ~_among(neighbours, nodes)
+        new = ~np.isin(neighbours, nodes)
         at, neighbours, kinds = at[new], neighbours[new], kinds[new]
         draws = _draws(neighbours, seed)
         kept = draws < rho ** (hop - 1)
@@ -193,7 +193,7 @@ def neighbourhood(
     order = np.argsort(nodes)
     nodes, hops = nodes[order], hops[order]
     at, neighbours, _, relations = _edges(graph, nodes, seed)
-    relations = np.unique(relations[_among(neighbours, nodes)])
+    relations = np.unique(relations[np.isin(neighbours, nodes)])
     return Neighbourhood(nodes, hops, graph.sources[relations], graph.targets[relations], relations)
 
 
@@ -248,10 +248,6 @@ def _places(graph: KnowledgeGraph, row: int, seed: int) -> Ints:
 
 def _kinds(predicate: npt.NDArray[np.int32], outgoing: Bools) -> Ints:
     return predicate.astype(np.int64) * 2 + outgoing
-
-
-def _among(rows: Ints, nodes: Ints) -> Bools:
-    return np.isin(rows, nodes)
 
 
 def _draws(rows: Ints, seed: int) -> Floats:

@@ -44,11 +44,10 @@ class LlmCommunityPolicy:
         self._context = context
         self._model = model
         self._graph = open_graph(context)
-        self._settings = context.settings.fasttog
         self._task = context.settings.tog.task
         self._question = question
         self._subjects = tuple(subjects)
-        self._text = open_community_text(self._graph, self._settings)
+        self._text = open_community_text(self._graph, context.settings.fasttog)
 
     async def pick(
         self, chain: Sequence[CommunityCandidate], candidates: Sequence[CommunityCandidate], most: int
@@ -58,11 +57,12 @@ class LlmCommunityPolicy:
         texts = [join_statements(statements) for statements in self._text.statements(shown)]
         rows = [row for candidate in shown for row in candidate.relations]
         own = texts[len(chain) :]
-        given = {"question": self._as_question(), "selections": numbered(own)}
+        given = {"question": as_question(self._task, self._question), "selections": numbered(own)}
         if chain:
             most, prompt = 1, messages("query/fasttog/step", premise=numbered(texts[: len(chain)]), **given)
         else:
-            prompt = messages("query/fasttog/start", premise=self._origins(candidates), most=str(most), **given)
+            premise = self._in_words({node for candidate in candidates for node in candidate.origin})
+            prompt = messages("query/fasttog/start", premise=premise, most=str(most), **given)
         try:
             picked = await choose(self._model, self._request(PRUNE, prompt, rows), own)
         except ModelError as error:
@@ -113,12 +113,6 @@ class LlmCommunityPolicy:
         """Return the last verdict: it covers all chains; the fallback is not part of the walk."""
         return verdict
 
-    def _as_question(self) -> str:
-        return as_question(self._task, self._question)
-
-    def _origins(self, candidates: Sequence[CommunityCandidate]) -> str:
-        return self._in_words({node for candidate in candidates for node in candidate.origin})
-
     def _in_words(self, entities: Iterable[int]) -> str:
         return ", ".join(sorted(spoken(self._graph.names[row]) for row in entities))
 
@@ -127,24 +121,13 @@ class LlmCommunityPolicy:
     ) -> Request:
         temperature = _PRUNE_TEMPERATURE if explores else _REASONING_TEMPERATURE
         sources = open_grounds(self._context).sources(rows)
-        return Request(
-            prompt,
-            step,
-            max_tokens=MAX_TOKENS,
-            temperature=temperature,
-            sources=sources,
-        )
+        return Request(prompt, step, max_tokens=MAX_TOKENS, temperature=temperature, sources=sources)
 
 
 async def name_subjects(context: Context, model: LanguageModel, question: str) -> tuple[list[str], str]:
     """Return the subjects that a model finds in a question, and the reason in brackets if it gave no usable reply."""
     prompt = messages("query/fasttog/subjects", question=as_question(context.settings.tog.task, question))
-    request = Request(
-        prompt,
-        SUBJECTS,
-        max_tokens=MAX_TOKENS,
-        temperature=_REASONING_TEMPERATURE,
-    )
+    request = Request(prompt, SUBJECTS, max_tokens=MAX_TOKENS, temperature=_REASONING_TEMPERATURE)
     try:
         return (await ask_for(model, request, SubjectReply)).subjects, ""
     except ModelError as error:

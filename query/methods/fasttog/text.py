@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from conspectus.prompts.embedding.torch_model import need_torch, offline
 from conspectus.query.methods.fasttog.local_search import CommunityCandidate
@@ -34,14 +34,6 @@ class CommunityStatement:
     relations: tuple[int, ...]
 
 
-class CommunityText(Protocol):
-    """Writes communities as statements, including the relations to their origin."""
-
-    def statements(self, candidates: Sequence[CommunityCandidate]) -> list[tuple[CommunityStatement, ...]]:
-        """Return the statements of each community."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Triple2Text:
     """Triple2Text: one rule-based statement per relation; relations to the origin come first."""
@@ -59,7 +51,7 @@ class Triple2Text:
         return [CommunityStatement(text, tuple(found[text])) for text in sorted(found)]
 
 
-def open_community_text(graph: KnowledgeGraph, settings: FastTogSettings) -> CommunityText:
+def open_community_text(graph: KnowledgeGraph, settings: FastTogSettings) -> "Triple2Text | Graph2Text":
     """Return Graph2Text with the model of `fasttog.graph2text`, or Triple2Text if none is set."""
     return Graph2Text(graph, open_graph2text(settings.graph2text)) if settings.graph2text else Triple2Text(graph)
 
@@ -70,20 +62,12 @@ def join_statements(statements: Sequence[CommunityStatement]) -> str:
     return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)
 
 
-class GraphWriter(Protocol):
-    """Writes triples as text."""
-
-    def write(self, communities: Sequence[Sequence[Triple]]) -> list[str]:
-        """Return a text for each list of triples."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Graph2Text:
     """G2T: a trained model verbalises the triples of a community."""
 
     graph: KnowledgeGraph
-    writer: GraphWriter
+    writer: "T5Writer"
 
     def statements(self, candidates: Sequence[CommunityCandidate]) -> list[tuple[CommunityStatement, ...]]:
         """Return one statement for each community, or none if the model writes nothing."""

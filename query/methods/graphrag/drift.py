@@ -18,7 +18,7 @@ from conspectus.prompts.render import messages
 from conspectus.prompts.replies.prose import Score
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.replies.thinking import without_thinking
-from conspectus.query.answer_writing.cited_answer import Written, write
+from conspectus.query.answer_writing.cited_answer import write
 from conspectus.query.answer_writing.context_windows import Unit, Units, Window, every, evidence, filled, sources
 from conspectus.query.answering import assembling
 from conspectus.query.citations.forms import Numbers
@@ -26,7 +26,7 @@ from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.drift_offline import CONTEXT_TOKENS, ExtractiveDriftSearch
 from conspectus.query.methods.graphrag.local import find_context
 from conspectus.query.methods.graphrag.map_input import nearest_reports
-from conspectus.query.methods.graphrag.map_step import Material, Note, material_of
+from conspectus.query.methods.graphrag.map_step import Note, material_of
 from conspectus.query.types import Answer, Answerer, Say, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Report
@@ -80,35 +80,34 @@ class Branch:
     dropped: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _BranchCaller:
-    """Calls the model to produce branches."""
+async def _branch(
+    context: Context,
+    model: LanguageModel,
+    prompt: str,
+    step: str,
+    units: Sequence[Unit],
+    n_tokens: int,
+    places: Mapping[str, str],
+) -> Branch:
+    """Return the branch of a prompt that shows `units`, unit i under the number i + 1.
 
-    context: Context
-    model: LanguageModel
-
-    async def branch(
-        self, prompt: str, step: str, units: Sequence[Unit], n_tokens: int, places: Mapping[str, str]
-    ) -> Branch:
-        """Return the branch of a prompt that shows `units`, unit i under the number i + 1.
-
-        One call, and a second one if the reply has the wrong form. ModelError if that fails too.
-        """
-        most = self.context.settings.drift_search.follow_ups
-        asked = messages(prompt, follow_ups=str(most), **places)
-        reply = await ask_for(self.model, Request(asked, step, sources=sources(self.context, units)), DriftReply)
-        notes: list[Note] = []
-        baseless = dropped = 0
-        for point in reply.answer:
-            numbers = dict.fromkeys(point.sources)
-            named = tuple(units[number - 1] for number in numbers if 1 <= number <= len(units))
-            text = " ".join(point.text.split())
-            dropped += len(numbers) - len(named)
-            baseless += not (named and text)
-            if named and text and reply.score:
-                notes.append(Note(text, reply.score, named))
-        follow_ups = tuple(cleaned for follow_up in reply.follow_ups if (cleaned := " ".join(follow_up.split())))
-        return Branch(reply.score, tuple(notes), follow_ups, tuple(units), n_tokens, baseless, dropped)
+    One call, and a second one if the reply has the wrong form. ModelError if that fails too.
+    """
+    most = context.settings.drift_search.follow_ups
+    asked = messages(prompt, follow_ups=str(most), **places)
+    reply = await ask_for(model, Request(asked, step, sources=sources(context, units)), DriftReply)
+    notes: list[Note] = []
+    baseless = dropped = 0
+    for point in reply.answer:
+        numbers = dict.fromkeys(point.sources)
+        named = tuple(units[number - 1] for number in numbers if 1 <= number <= len(units))
+        text = " ".join(point.text.split())
+        dropped += len(numbers) - len(named)
+        baseless += not (named and text)
+        if named and text and reply.score:
+            notes.append(Note(text, reply.score, named))
+    follow_ups = tuple(cleaned for follow_up in reply.follow_ups if (cleaned := " ".join(follow_up.split())))
+    return Branch(reply.score, tuple(notes), follow_ups, tuple(units), n_tokens, baseless, dropped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +131,11 @@ async def run_primer(context: Context, model: LanguageModel, question: str) -> P
     texts = [question, *(text for text in expanded if isinstance(text, str) and text)]
     near = [report.unit for report in nearest_reports(context, texts)]
     windows = _folds(near)
-    caller = _BranchCaller(context, model)
+    prompt = "query/graphrag/drift_primer"
+    given = [{"reports": window.text, "question": question} for window in windows]
     replies = await gather_settled(
-        caller.branch(
-            "query/graphrag/drift_primer",
-            PRIMER,
-            window.units,
-            window.n_tokens,
-            {"reports": window.text, "question": question},
-        )
-        for window in windows
+        _branch(context, model, prompt, PRIMER, window.units, window.n_tokens, places)
+        for window, places in zip(windows, given, strict=True)
     )
     branches = tuple(reply for reply in replies if isinstance(reply, Branch))
     failures = tuple(reply for reply in [*expanded, *replies] if isinstance(reply, ModelError))
@@ -169,14 +163,10 @@ def _failed(failures: tuple[ModelError, ...]) -> str:
 
 async def _hypothesis(context: Context, model: LanguageModel, question: str, reports: Units) -> str:
     example = reports[int(reports.weights.argmax())]
-    asked = messages("query/graphrag/drift_hypothesis", example=_summary(example), question=question)
+    summary = example.text.split("\n\n- ")[0]  # without its findings
+    asked = messages("query/graphrag/drift_hypothesis", example=summary, question=question)
     request = Request(asked, HYPOTHESIS, sources=sources(context, [example]))
     return without_thinking((await model.complete(request)).text).strip()
-
-
-def _summary(unit: Unit) -> str:
-    """Return a report without its findings."""
-    return unit.text.split("\n\n- ")[0]
 
 
 def _folds(near: list[Unit]) -> list[Window]:
@@ -223,7 +213,16 @@ class DriftSearch:
             if walk.failures and not walk.branches:
                 raise walk.failures[0]
             material = material_of(walk.notes(), CONTEXT_TOKENS)
-            written = await self._final_answer(question, material, say)
+            written = await write(
+                self._context,
+                self._model,
+                question,
+                material.text,
+                material.units,
+                say,
+                prompt="query/graphrag/drift_reduce",
+                step=REDUCE,
+            )
             detail = (
                 f"{len(material.notes)} of {len(walk.notes())} notes on {len(material.units)} pieces of material, "
                 f"{material.n_tokens} tokens; {len(written.citations)} citations made"
@@ -249,7 +248,7 @@ class DriftSearch:
         failures = tuple(reply for reply in replies if isinstance(reply, ModelError))
         questions = "; ".join(f'"{follow_up}"' for follow_up in chosen)
         detail = f"{questions}: {_gained(branches)}{_failed(failures)}"
-        walk.grow(branches, failures, Step(f"round {number}", detail))
+        walk.take(branches, failures, Step(f"round {number}", detail))
         return True
 
     async def _follow_up(self, question: str, follow_up: str) -> Branch:
@@ -258,34 +257,12 @@ class DriftSearch:
         if not units:
             return Branch(0, (), (), (), 0)
         places = {"material": found.text, "question": question, "follow_up": follow_up}
-        caller = _BranchCaller(self._context, self._model)
-        return await caller.branch("query/graphrag/drift_follow_up", FOLLOW_UP, units, found.n_tokens, places)
-
-    async def _final_answer(self, question: str, material: Material, say: Say) -> Written:
-        return await write(
-            self._context,
-            self._model,
-            question,
-            material.text,
-            material.units,
-            say,
-            prompt="query/graphrag/drift_reduce",
-            step=REDUCE,
-        )
+        prompt = "query/graphrag/drift_follow_up"
+        return await _branch(self._context, self._model, prompt, FOLLOW_UP, units, found.n_tokens, places)
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenQuestion:
-    """An open follow-up question: the best score of a branch that asks it, and its position in that branch."""
-
-    question: str
-    score: int
-    place: int
-
-    @property
-    def order(self) -> tuple[int, int, str]:
-        """Sort key: the best question first."""
-        return (-self.score, self.place, self.question)
+_OpenQuestion = tuple[int, int, str]
+"""A follow-up question behind minus the best score of a branch that asks it, and its position in that branch."""
 
 
 @dataclass(slots=True)
@@ -305,22 +282,17 @@ class _Traversal:
         if any(branch.notes or branch.follow_ups for branch in primer.branches):
             walk._asked.add(_key(question))
         else:
-            walk._add(_OpenQuestion(question, 0, 0))
-        walk._take(primer.branches, primer.failures)
+            walk._add((0, 0, question))
+        walk.take(primer.branches, primer.failures)
         return walk
 
     def best(self, count: int) -> list[str]:
         """Remove and return the best open questions: those of the branches with the highest score, in their order."""
-        chosen = sorted(self._open.values(), key=lambda question: question.order)[:count]
+        chosen = [question for *_, question in sorted(self._open.values())[:count]]
         for best in chosen:
-            del self._open[_key(best.question)]
-            self._asked.add(_key(best.question))
-        return [best.question for best in chosen]
-
-    def grow(self, branches: tuple[Branch, ...], failures: tuple[ModelError, ...], step: Step) -> None:
-        """Add the results of a round."""
-        self._take(branches, failures)
-        self.trace.append(step)
+            del self._open[_key(best)]
+            self._asked.add(_key(best))
+        return chosen
 
     def notes(self) -> list[Note]:
         """Return the distinct notes, the most helpful first."""
@@ -329,17 +301,19 @@ class _Traversal:
             distinct.setdefault(note.text, note)
         return sorted(distinct.values(), key=lambda note: (-note.score, note.text))
 
-    def _take(self, branches: tuple[Branch, ...], failures: tuple[ModelError, ...]) -> None:
+    def take(self, branches: tuple[Branch, ...], failures: tuple[ModelError, ...], *steps: Step) -> None:
+        """Add results, and their steps."""
+        self.trace += steps
         self.branches += branches
         self.failures += failures
         for branch in branches:
             for place, follow_up in enumerate(branch.follow_ups):
-                self._add(_OpenQuestion(follow_up, branch.score, place))
+                self._add((-branch.score, place, follow_up))
 
     def _add(self, question: _OpenQuestion) -> None:
-        key = _key(question.question)
+        key = _key(question[-1])
         if key not in self._asked:
-            self._open[key] = min(question, self._open.get(key, question), key=lambda candidate: candidate.order)
+            self._open[key] = min(question, self._open.get(key, question))
 
 
 def _key(question: str) -> str:

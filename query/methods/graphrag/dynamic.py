@@ -7,7 +7,7 @@ Communities below an irrelevant report are not rated, so a map-reduce reads fewe
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.prompts.client.event_loop import gather_settled
@@ -110,18 +110,6 @@ _BEST = 5
 _RELEVANT = 1  # lowest rating of a report whose children are rated: only irrelevant ones end the descent
 
 
-class Rater(Protocol):
-    """Rates the relevance of reports."""
-
-    async def rate(self, question: str, units: Sequence[Unit]) -> list[float | ModelError]:
-        """Return the relevance of each report, 0 to 5, or the error that left it unrated."""
-        ...
-
-    def is_about_the_whole(self, _question: str, /) -> bool:
-        """Return whether the roots answer the question, so that no descent is needed."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ModelRater:
     """Rates with a language model, one call per report."""
@@ -167,7 +155,7 @@ class SimilarityRater:
 class DynamicReports:
     """Selects reports by a descent through the hierarchy."""
 
-    def __init__(self, context: Context, rater: Rater) -> None:
+    def __init__(self, context: Context, rater: ModelRater | SimilarityRater) -> None:
         self._context = context
         self._rater = rater
 
@@ -195,13 +183,8 @@ class DynamicReports:
             rated, tokens, levels = rated + len(units), tokens + sum(unit.n_tokens for unit in units), levels + 1
             if len(failures) == rated:
                 raise failures[0]
-            descent.judged(
-                {
-                    id_
-                    for id_, rating in zip(descent.frontier, ratings, strict=True)
-                    if isinstance(rating, ModelError) or rating >= _RELEVANT
-                }
-            )
+            rated_ids = zip(descent.frontier, ratings, strict=True)
+            descent.judged({id_ for id_, each in rated_ids if isinstance(each, ModelError) or each >= _RELEVANT})
         chosen = Units(context, Report, np.array([rows[id_] for id_ in descent.selected()], np.int64))
         lost = f"; {len(failures)} could not be rated and count as relevant" if failures else ""
         walked = Step("rate", f"{rated} reports of {tokens} tokens on {levels} levels{lost}")

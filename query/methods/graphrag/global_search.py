@@ -313,21 +313,22 @@ def _distinct(statements: Sequence[Statement]) -> list[int]:
 
 def open_level_search(name: str, context: Context, model: LanguageModel | None, level: Level | None = None) -> Answerer:
     """Return global search over the reports of one level, by default `global_search.level`."""
-    return _search(name, context, model, LevelReports(context, level or context.settings.global_search.level))
+    return search_over(name, context, model, LevelReports(context, level or context.settings.global_search.level))
 
 
 def open_dynamic_search(name: str, context: Context, model: LanguageModel | None) -> Answerer:
     """Return global search over the reports that dynamic community selection finds relevant."""
     rater = ModelRater(context, model) if model else SimilarityRater(context)
-    return _search(name, context, model, DynamicReports(context, rater))
+    return search_over(name, context, model, DynamicReports(context, rater))
 
 
 def open_passage_search(name: str, context: Context, model: LanguageModel | None) -> Answerer:
     """Return map-reduce over all passages (condition TS of Edge et al. 2024)."""
-    return _search(name, context, model, EveryPassage(context))
+    return search_over(name, context, model, EveryPassage(context))
 
 
-def _search(name: str, context: Context, model: LanguageModel | None, selector: Selector) -> Answerer:
+def search_over(name: str, context: Context, model: LanguageModel | None, selector: Selector) -> Answerer:
+    """Return global search over what a selector selects, extractive without a model."""
     if model is None:
         return ExtractiveGlobalSearch(name, context, selector)
     return GlobalSearch(name, context, model, selector)

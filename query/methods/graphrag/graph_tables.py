@@ -51,8 +51,8 @@ class GraphTables:
         self._chunks = context.chunks
         self._graph = open_graph(context)
         self._mention_chunk = joined(index).chunks
-        self._mentions_of_entity = mentions_of_entities(index)
-        self._mentions_of_relation = mentions_of_relations(index)
+        self.mentions_of_entity = mentions_of_entities(index)
+        self.mentions_of_relation = mentions_of_relations(index)
         spans = index.arrow(Mention, "start", "end")
         self._starts, self._ends = spans.column("start"), spans.column("end")
         self._weights = index.arrow(Relation, "weight").column("weight")
@@ -90,25 +90,18 @@ class GraphTables:
 
     def chunks_of_relations(self, relations: Rows) -> tuple[Rows, Rows]:
         """Return (places in `relations`, chunks): the distinct chunks that state each of some relations."""
-        places, mentions = self._mentions_of_relation.of_each(relations)
+        places, mentions = self.mentions_of_relation.of_each(relations)
         chunks = self._mention_chunk[mentions].astype(np.int64)
         order, starts = runs(places, chunks)
         return places[order[starts]], chunks[order[starts]]
-
-    def spans_of_entity(self, row: int, chunks: Rows) -> tuple[Span, ...]:
-        """Return the mentions of an entity in some chunks; a mention without offsets is the whole chunk."""
-        return self._spans(self._mentions_of_entity[row], chunks)
-
-    def spans_of_relation(self, row: int, chunks: Rows) -> tuple[Span, ...]:
-        """Return the mentions of a relation in some chunks."""
-        return self._spans(self._mentions_of_relation[row], chunks)
 
     def span_of_claim(self, row: int) -> Span:
         """Return the quote of a claim."""
         claim = self.claims[row]
         return span_in(self._chunks[self.chunk_row[claim.chunk_id]], claim.start, claim.end)
 
-    def _spans(self, mentions: Rows, chunks: Rows) -> tuple[Span, ...]:
+    def spans(self, mentions: Rows, chunks: Rows) -> tuple[Span, ...]:
+        """Return those of some mentions that are in some chunks; a mention without offsets is the whole chunk."""
         spans = set()
         for mention in mentions[np.isin(self._mention_chunk[mentions], chunks)].tolist():
             chunk = self._chunks[self._mention_chunk[mention]]
@@ -168,14 +161,14 @@ class RecordUnits:
         """Return an entity with the sentences that contain its name."""
         entity, chunks = self._known.entities[row], self._known.chunks_of_entity[row]
         best = self._best(chunks)
-        stated = self._stated(self._known.spans_of_entity(row, best))
+        stated = self._stated(self._known.spans(self._known.mentions_of_entity[row], best))
         return Unit(entity, row, entity.name, text, n_tokens, 1.0, self._ids(chunks), stated)
 
     def relation(self, row: int, text: str, n_tokens: int) -> Unit:
         """Return a relation with the sentences of its evidence."""
         relation: Relation = self._known.relations[row]
         best = self._best(self._known.chunks_of_relations(np.array([row]))[1])
-        stated = self._stated(self._known.spans_of_relation(row, best))
+        stated = self._stated(self._known.spans(self._known.mentions_of_relation[row], best))
         return Unit(relation, row, relation.predicate, text, n_tokens, 1.0, relation.chunk_ids, stated)
 
     def claim(self, row: int, text: str, n_tokens: int) -> Unit:

@@ -12,13 +12,11 @@ budget allows.
 Communities take turns, so that an answer about the whole collection does not come from its nearest part alone.
 Without a model a passage is relevant if it is nearly as near as the nearest one, and the answer quotes.
 
-A question makes at most `most_calls` calls.
+A question makes one call for its parts, one per `_AT_ONCE` tests, one per window of relevant passages, one to answer.
 """
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
-from math import ceil
-from typing import Protocol
 
 import numpy as np
 from conspectus.prompts.client.event_loop import gather_settled
@@ -28,7 +26,7 @@ from conspectus.prompts.replies.choose import choose
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.answer_writing.context_windows import Unit, Units, passage_unit, sources
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.global_search import ExtractiveGlobalSearch, GlobalSearch
+from conspectus.query.methods.graphrag.global_search import search_over
 from conspectus.query.methods.graphrag.map_input import Selected, selection_step
 from conspectus.query.types import Answerer, Step
 from conspectus.storage.arrays import Rows, runs
@@ -64,18 +62,6 @@ class SubQuestions(BaseModel):
     questions: list[str]
 
 
-class Judge(Protocol):
-    """Splits a question into smaller ones, and decides which passages help to answer it."""
-
-    async def questions(self, question: str, /) -> tuple[list[str], str]:
-        """Return smaller questions, and the reason if there are none ("" otherwise)."""
-        ...
-
-    async def test(self, question: str, units: Sequence[Unit], cosines: Sequence[float], /) -> list[bool | ModelError]:
-        """Return whether each passage is relevant, or the error that left it untested."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ModelJudge:
     """Asks a language model: one call for the questions, one per `_AT_ONCE` passages."""
@@ -106,7 +92,6 @@ class ModelJudge:
         told = "\n\n".join(f"[{number}] {unit.title}\n{unit.text}" for number, unit in enumerate(units, 1))
         asked = messages("query/graphrag/lazy_relevance", question=question, passages=told)
         request = Request(asked, TEST, sources=sources(self.context, units))
-
         scores = await choose(self.model, request, [unit.title for unit in units])
         return [scores.get(place, 0.0) >= _RELEVANT / 10 for place in range(len(units))]
 
@@ -145,7 +130,7 @@ class _Group:
 class LazyPassages:
     """Selects the relevant passages of the communities nearest to a question, within a budget of tests."""
 
-    def __init__(self, context: Context, judge: Judge) -> None:
+    def __init__(self, context: Context, judge: ModelJudge | SimilarityJudge) -> None:
         self._context = context
         self._judge = judge
         self._settings = context.settings.lazy_search
@@ -241,20 +226,7 @@ def _groups(context: Context, ranked: Rows) -> list[_Group]:
     return [*roots, _Group(ranked[outside].tolist(), outside.tolist())] if len(outside) else roots
 
 
-def most_calls(budget: int, windows: int) -> int:
-    """Return the most calls of a question: for its parts, the tests, the windows of relevant passages, the answer.
-
-    All calls of all rounds but the last are full. A reply that cannot be used is requested once more, which is not
-    counted.
-
-    >>> most_calls(100, 3)
-    15
-    """
-    return 1 + ceil(budget / _AT_ONCE) + windows + 1
-
-
 def open_lazy(name: str, context: Context, model: LanguageModel | None) -> Answerer:
     """Return lazy global search, extractive without a model."""
-    if model is None:
-        return ExtractiveGlobalSearch(name, context, LazyPassages(context, SimilarityJudge()))
-    return GlobalSearch(name, context, model, LazyPassages(context, ModelJudge(context, model)))
+    judge = ModelJudge(context, model) if model else SimilarityJudge()
+    return search_over(name, context, model, LazyPassages(context, judge))

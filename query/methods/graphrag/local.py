@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.answer_writing.cited_answer import write
 from conspectus.query.answer_writing.context_windows import (
     ScoredUnit,
@@ -22,8 +21,8 @@ from conspectus.query.answer_writing.context_windows import (
     report_unit,
 )
 from conspectus.query.answer_writing.extractive import quote_evidence
-from conspectus.query.answering import assembling
-from conspectus.query.context import Context
+from conspectus.query.answering import ModelMethod, assembling
+from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.methods.graphrag.graph_tables import RecordUnits
 from conspectus.query.methods.graphrag.local_selection import LocalSelection, Ranked
 from conspectus.query.types import Answer, Evidence, Say, ScoredReport, Step
@@ -203,11 +202,8 @@ def _mark_tokens(number: int) -> int:
 STEP = "local"
 
 
-class LocalRetriever:
+class LocalRetriever(IndexRetriever):
     """Retrieves the passages of local search: those that mention linked entities or are similar to the question."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` best passages, and the reports, entities, relations and claims of the linked entities."""
@@ -243,16 +239,11 @@ def find_context(context: Context, question: str) -> LocalContext:
     return local_context(context, LocalSelection(context, question))
 
 
-class LocalSearch:
+class LocalSearch(ModelMethod):
     """Answers by local search over reports, records and passages of the linked entities.
 
     With a model, one call reads the window; without one, the answer quotes sentences of the passages in it.
     """
-
-    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
-        self._name = name
-        self._context = context
-        self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer, with citations of sentences of the documents."""

@@ -74,26 +74,22 @@ async def passages_instead(context: Context, question: str, why: str) -> Selecte
     return Selected(found.units, (Step("global", f"{why}: the passages are read, as ts does"), *found.trace))
 
 
-class NearestPassages:
-    """Finds as many of the nearest chunks as fit into one call: the condition SS, naive vector search."""
+def nearest_passages(context: Context, question: str) -> tuple[list[ScoredUnit], Step]:
+    """Return as many chunks as fit into one call, and the step of the trace: the condition SS, naive vector search.
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._limit = context.room("passages", context.settings.global_search.context_tokens)
-
-    def nearest(self, question: str) -> tuple[list[ScoredUnit], Step]:
-        """Return chunks by the cosine of their best window, nearest first, and the step of the trace."""
-        context = self._context
-        vector = context.embedder.embed_query(question)[np.newaxis]
-        k = _FIRST_LOOK
-        while True:
-            cosines, rows = context.chunk_vectors.search(vector, k)
-            window = filled([passage_unit(context, int(row)) for row in rows[0]], self._limit)
-            units = window.units if window else ()
-            if k >= context.index.manifest.rows["chunks"] or len(units) < len(rows[0]):
-                scored = [ScoredUnit(unit, float(cosine)) for unit, cosine in zip(units, cosines[0], strict=False)]
-                return scored, selection_step("one call holds the", "nearest passages", units)
-            k *= 4
+    They are chosen by the cosine of their best window, nearest first.
+    """
+    limit = context.room("passages", context.settings.global_search.context_tokens)
+    vector = context.embedder.embed_query(question)[np.newaxis]
+    k = _FIRST_LOOK
+    while True:
+        cosines, rows = context.chunk_vectors.search(vector, k)
+        window = filled([passage_unit(context, int(row)) for row in rows[0]], limit)
+        units = window.units if window else ()
+        if k >= context.index.manifest.rows["chunks"] or len(units) < len(rows[0]):
+            scored = [ScoredUnit(unit, float(cosine)) for unit, cosine in zip(units, cosines[0], strict=False)]
+            return scored, selection_step("one call holds the", "nearest passages", units)
+        k *= 4
 
 
 def selection_step(what: str, plural: str, units: Units | Sequence[Unit], note: str = "") -> Step:

@@ -6,30 +6,23 @@ from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.answer_writing.cited_answer import write
 from conspectus.query.answer_writing.context_windows import ScoredUnit, evidence, filled
 from conspectus.query.answer_writing.extractive import quote_evidence
-from conspectus.query.answering import Assembly, assembling
-from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.map_input import NearestPassages
+from conspectus.query.answering import Assembly, ModelMethod, assembling
+from conspectus.query.methods.graphrag.map_input import nearest_passages
 from conspectus.query.types import Answer, Say
 
 STEP = "passages"
 
 
-class VectorSearch:
+class VectorSearch(ModelMethod):
     """Answers from the nearest passages that fit into one window.
 
     With a model it makes one call; without one, it quotes sentences of the passages.
     """
 
-    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
-        self._name = name
-        self._context = context
-        self._model = model
-        self._nearest = NearestPassages(context)
-
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer; it cites sentences of the passages."""
         with assembling(question, self._name) as assembly:
-            scored, found = self._nearest.nearest(question)
+            scored, found = nearest_passages(self._context, question)
             if self._model is not None:
                 assembly.add(found)
                 return await self._written(assembly, self._model, scored, say)

@@ -8,25 +8,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from conspectus.prompts.language_model import LanguageModel
-from conspectus.query.answering import assembling
-from conspectus.query.context import Context
+from conspectus.query.answering import TopicMethod, assembling
+from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.graph_question.answer import answer_of
 from conspectus.query.graph_question.reader import read_graph_question
 from conspectus.query.methods.gretriever.answer import read_subgraph
 from conspectus.query.methods.gretriever.carry_over import with_kept
 from conspectus.query.methods.gretriever.passages import passages_of
 from conspectus.query.methods.gretriever.retrieval import Retrieved, retrieve_subgraph
-from conspectus.query.question.topics import find_topics
 from conspectus.query.types import Answer, Answerer, Evidence, Say
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes
 from conspectus.storage.text.tokens import count_tokens
 
 
-class GRetrieverRetriever:
+class GRetrieverRetriever(IndexRetriever):
     """Finds the subgraph of a question, and the passages that mention it."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return up to `k` passages and the retrieved subgraph (He et al. 2024, sections 5.1 to 5.3)."""
@@ -37,35 +33,24 @@ class GRetrieverRetriever:
         return _evidence(self._context, retrieve_subgraph(self._context, question, topics), question, k)
 
 
-class GRetriever:
+class GRetriever(TopicMethod):
     """Answers from the subgraph of a question; with or without a language model."""
-
-    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
-        self._name = name
-        self._context = context
-        self._model = model
-
-    async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer from the retrieved subgraph."""
-        return await self._answered(question, None, NO_PRIZES, say)
-
-    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer from the subgraph around the entities with these names."""
-        return await self._answered(question, topics, NO_PRIZES, say)
 
     async def answer_after(self, question: str, kept: CarriedPrizes, say: Say) -> Answer:
         """Return the answer to a follow-up question; the subgraphs of earlier turns contribute decayed prizes."""
-        return await self._answered(question, None, kept, say)
+        return await self._answer(question, None, say, kept)
 
-    async def _answered(self, question: str, topics: Sequence[str] | None, kept: CarriedPrizes, say: Say) -> Answer:
+    async def _answer(
+        self, question: str, given: Sequence[str] | None, say: Say, kept: CarriedPrizes = NO_PRIZES
+    ) -> Answer:
         with assembling(question, self._name) as assembly:
-            found = retrieve_subgraph(self._context, question, topics, kept)
+            found = retrieve_subgraph(self._context, question, given, kept)
             evidence = _evidence(self._context, found, question, self._context.settings.answer.passages)
             assembly.add(*found.trace)
             assembly.over(len(found.subgraph.nodes), count_tokens(found.subgraph.text.to_text()))
             if self._model is None:
-                given = None if topics is None else find_topics(self._context, question, topics).rows
-                reading = read_graph_question(self._context, question, given)
+                topics = None if given is None else found.topics
+                reading = read_graph_question(self._context, question, topics)
                 answer = answer_of(assembly, self._context, reading, evidence)
                 kept_on = with_kept(self._context, found.subgraph, answer.names)
                 say(answer.text)

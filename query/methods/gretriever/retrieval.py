@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.textualise import textualised
-from conspectus.query.question.topics import link_topics, rows_of
+from conspectus.query.question.topics import find_topics
 from conspectus.query.types import Step
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph
 from conspectus.query.walk.graph import KnowledgeGraph, around, open_graph, predicate_vectors, spoken
@@ -51,7 +51,8 @@ def retrieve_subgraph(
         kept: Prizes carried over from earlier questions; the higher prize of a node or edge counts.
     """
     graph = open_graph(context)
-    rows, topic_step = _topics(context, graph, question, topics)
+    linked = find_topics(context, question, topics)
+    rows = linked.rows
     chosen = context.settings.gretriever
     without_topics = without_names(question, [graph.names[row] for row in rows])
     vector, nameless = context.embedder.embed_queries([question, without_topics])
@@ -76,7 +77,7 @@ def retrieve_subgraph(
     filling = relations_at_starts(graph, relations, closeness, distance) if chosen.fill else {}
     room = context.room("subgraph", chosen.context_tokens)
     found = textualised(graph, part.nodes.tolist(), part.relations.tolist(), here, by_relation, room, searched, filling)
-    return Retrieved(found, rows, (topic_step, *_steps(graph, found, part.nodes, here, cost)))
+    return Retrieved(found, rows, (linked.step, *_steps(graph, found, part.nodes, here, cost)))
 
 
 def without_names(question: str, names: Sequence[str]) -> str:
@@ -140,18 +141,6 @@ def _texts(context: Context, graph: KnowledgeGraph, relations: Ints) -> Ints:
         return texts
     own = np.isin(relations, np.asarray(stored.table_rows))
     return np.where(own, len(graph.predicates) + relations, texts)
-
-
-def _topics(
-    context: Context, graph: KnowledgeGraph, question: str, topics: Sequence[str] | None
-) -> tuple[tuple[int, ...], Step]:
-    if topics is None:
-        rows = link_topics(context, question)
-        names = ", ".join(spoken(graph.names[row]) for row in rows)
-        return rows, Step("topics", f"names of the graph in the question: {names or 'none'}")
-    rows, missing = rows_of(context, topics)
-    lacks = f"; the graph lacks {', '.join(missing)}" if missing else ""
-    return rows, Step("topics", f"given: {', '.join(topics)}{lacks}")
 
 
 def _near_nodes(context: Context, vector: Vectors, k: int) -> list[int]:

@@ -1,7 +1,6 @@
 """Textualization of a subgraph: node and edge tables within a token budget, best parts first (section 5.4)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -19,12 +18,6 @@ _ROW = 3
 
 Order = tuple[int, float, int]
 """Sort key of an edge: its page, its negative value, and its distance from the best node."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    relation: int
-    order: Order
 
 
 def textualised(
@@ -71,14 +64,11 @@ def textualised(
         for end in new:
             place[end] = len(place)
         kept.append(relation)
-    isolated = [row for row in nodes if not relations and row not in place]
-    for row in isolated:
-        place[row] = len(place)
-    found = _subgraph(graph, list(place), kept, prizes, edge_prizes, searched)
+    found = subgraph_of(graph, list(place), kept, prizes, edge_prizes, searched)
     while len(found.relations) > 0 and count_tokens(found.text.to_text()) > budget:
         kept = kept[: max(0, len(kept) - max(1, len(kept) // 20))]
         rows = {best: None} | {int(end): None for item in kept for end in (graph.sources[item], graph.targets[item])}
-        found = _subgraph(graph, list(rows), kept, prizes, edge_prizes, searched)
+        found = subgraph_of(graph, list(rows), kept, prizes, edge_prizes, searched)
     return found
 
 
@@ -94,7 +84,7 @@ def edge_text(graph: KnowledgeGraph, relation: int) -> str:
     return predicate or graph.descriptions[relation]
 
 
-def _subgraph(
+def subgraph_of(
     graph: KnowledgeGraph,
     nodes: Sequence[int],
     relations: Sequence[int],
@@ -102,6 +92,7 @@ def _subgraph(
     edge_prizes: Mapping[int, float],
     searched: tuple[int, int],
 ) -> RetrievedSubgraph:
+    """Return nodes and relations as a subgraph with texts; missing prizes are 0."""
     number = {row: place for place, row in enumerate(nodes)}
     edges = tuple(
         TextualEdge(
@@ -148,7 +139,7 @@ def _in_order(
     for node in reversed(reached[1:]):
         value[above[node]] = max(value[above[node]], value[node])
     entered: dict[int, Order] = {best: (0, -np.inf, 0)}
-    placed: list[_Ranked] = []
+    placed: list[tuple[Order, int]] = []
     count: dict[tuple[int, int], int] = {}
     for node in sorted(reached[1:], key=lambda row: (_depth(row, above), -value[row], entry_edge[row])):
         group = (above[node], int(graph.stated[entry_edge[node]]))
@@ -156,15 +147,15 @@ def _in_order(
         own = ((count[group] - 1) // _PAGE, -value[node], _depth(node, above))
         parent = entered[above[node]]
         entered[node] = (max(own[0], parent[0]), max(own[1], parent[1]), own[2])
-        placed.append(_Ranked(entry_edge[node], entered[node]))
+        placed.append((entered[node], entry_edge[node]))
     in_tree = set(entry_edge.values())
     for element in relations:
         source, target = int(graph.sources[element]), int(graph.targets[element])
         if element not in in_tree and source in entered and target in entered:
             first, second = entered[source], entered[target]
             better = max(first[1], second[1], -edge_prizes.get(element, 0.0))
-            placed.append(_Ranked(element, (max(first[0], second[0]), better, max(first[2], second[2]) + 1)))
-    return [entry.relation for entry in sorted(placed, key=lambda item: (item.order, item.relation))]
+            placed.append(((max(first[0], second[0]), better, max(first[2], second[2]) + 1), element))
+    return [relation for _, relation in sorted(placed)]
 
 
 def _depth(node: int, above: Mapping[int, int]) -> int:

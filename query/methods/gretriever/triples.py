@@ -4,15 +4,13 @@ The whole graph is searched, each triple by itself; He et al. 2024, section 5.3,
 """
 
 import numpy as np
-from conspectus.prompts.language_model import LanguageModel
-from conspectus.query.answering import assembling
-from conspectus.query.context import Context
+from conspectus.query.answering import ModelMethod, assembling
+from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.methods.gretriever.answer import read_subgraph
 from conspectus.query.methods.gretriever.passages import passages_of
-from conspectus.query.methods.gretriever.textualise import edge_text, node_text
+from conspectus.query.methods.gretriever.textualise import edge_text, node_text, subgraph_of
 from conspectus.query.types import Answer, Evidence, Say, Step
 from conspectus.query.types.subgraph import RetrievedSubgraph
-from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, sentence, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.arrays import Floats, Ints, Vectors
@@ -27,11 +25,8 @@ _AT_ONCE = 256
 """Maximum triples with stored vectors that are ranked, more than a usual budget allows."""
 
 
-class TriplesRetriever:
+class TriplesRetriever(IndexRetriever):
     """Finds the nearest triples, and the passages that state them."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return up to `k` passages and the triples as a graph, which may be disconnected."""
@@ -40,13 +35,8 @@ class TriplesRetriever:
         return Evidence(passages_of(self._context, found, question, k), trace=(step,), subgraph=found)
 
 
-class TriplesBaseline:
+class TriplesBaseline(ModelMethod):
     """Answers from the nearest triples: by a model, or without one by the far end of the nearest triple."""
-
-    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
-        self._name = name
-        self._context = context
-        self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the model's answer; without a model, the target of the nearest triple, or its source if that is asked
@@ -62,7 +52,8 @@ class TriplesBaseline:
                 made = assembly.no_answer(evidence)
                 say(made.text)
                 return made
-            assembly.over(len(found.relations), _tokens(found))
+            lines = [triple_line(open_graph(self._context), row) for row in found.relations]
+            assembly.over(len(lines), sum(map(count_tokens, lines)))
             if self._model is None:
                 made = self._nearest(question, found.relations[0])
             else:
@@ -90,35 +81,28 @@ def nearest_triples(context: Context, question: str) -> RetrievedSubgraph:
     Triples without a stored vector (of an imported graph) are first ranked by the sum of the vectors of their ends and
     predicate; the `_CANDIDATES` best are then embedded as sentences.
     """
-    graph, chosen = open_graph(context), context.settings.gretriever
+    graph = open_graph(context)
     vector = context.embedder.embed_query(question)
     rows, cosines = _with_vectors(context, vector)
-    other_rows, other_cosines = _without_vectors(context, graph, vector, _CANDIDATES)
+    other_rows, other_cosines = _without_vectors(context, graph, vector)
     rows, cosines = np.concatenate([rows, other_rows]), np.concatenate([cosines, other_cosines])
     order = np.lexsort((rows, -np.round(cosines, 6)))
-    left = context.room("subgraph", chosen.context_tokens)
+    left = context.room("subgraph", context.settings.gretriever.context_tokens)
     kept: list[int] = []
     for place in order.tolist():
         left -= count_tokens(triple_line(graph, int(rows[place])))
         if left < 0:
             break
         kept.append(place)
-    return _subgraph(graph, [int(rows[item]) for item in kept], [float(cosines[item]) for item in kept])
+    chosen = {int(rows[item]): float(cosines[item]) for item in kept}
+    nodes = dict.fromkeys(int(end) for row in chosen for end in (graph.sources[row], graph.targets[row]))
+    return subgraph_of(graph, list(nodes), list(chosen), {}, chosen, (graph.n_entities, len(graph.sources)))
 
 
 def triple_line(graph: KnowledgeGraph, relation: int) -> str:
     """Return a triple as one line."""
     source, target = (node_text(graph, item) for item in (graph.sources[relation], graph.targets[relation]))
-    return _line(source, edge_text(graph, relation), target)
-
-
-def _line(source: str, predicate: str, target: str) -> str:
-    return f"{source},{predicate},{target}"
-
-
-def _tokens(found: RetrievedSubgraph) -> int:
-    text = found.text
-    return sum(count_tokens(_line(text.nodes[edge.source], edge.text, text.nodes[edge.target])) for edge in text.edges)
+    return f"{source},{edge_text(graph, relation)},{target}"
 
 
 def _with_vectors(context: Context, vector: Vectors) -> tuple[Ints, Floats]:
@@ -129,7 +113,7 @@ def _with_vectors(context: Context, vector: Vectors) -> tuple[Ints, Floats]:
     return np.asarray(rows[0], np.int64), np.asarray(cosines[0], np.float64)
 
 
-def _without_vectors(context: Context, graph: KnowledgeGraph, vector: Vectors, most: int) -> tuple[Ints, Floats]:
+def _without_vectors(context: Context, graph: KnowledgeGraph, vector: Vectors) -> tuple[Ints, Floats]:
     stored = context.index.vectors("relations")
     vectorless = np.setdiff1d(np.arange(len(graph.sources)), np.asarray(stored.table_rows))
     if not len(vectorless):
@@ -138,7 +122,7 @@ def _without_vectors(context: Context, graph: KnowledgeGraph, vector: Vectors, m
     near = entities @ vector
     summed = near[graph.sources] + (predicate_vectors(context) @ vector)[graph.stated] + near[graph.targets]
     by_parts = (summed / _lengths(context))[vectorless]
-    rows = vectorless[np.lexsort((vectorless, -np.round(by_parts, 6)))[:most]]
+    rows = vectorless[np.lexsort((vectorless, -np.round(by_parts, 6)))[:_CANDIDATES]]
     texts = [sentence(graph, int(row)) for row in rows]
     embedder = context.embedder
     first = [embedder.windows(text)[0] for text in texts]  # a description may exceed the model's input
@@ -161,21 +145,3 @@ def _lengths(context: Context) -> Floats:
         parts = entities[graph.sources[rows]] + predicates[graph.stated[rows]] + entities[graph.targets[rows]]
         lengths[rows] = np.linalg.norm(parts, axis=1)
     return np.maximum(lengths, 1.0)
-
-
-def _subgraph(graph: KnowledgeGraph, relations: list[int], cosines: list[float]) -> RetrievedSubgraph:
-    nodes = list(dict.fromkeys(int(end) for row in relations for end in (graph.sources[row], graph.targets[row])))
-    number = {row: place for place, row in enumerate(nodes)}
-    edges = tuple(
-        TextualEdge(number[int(graph.sources[row])], edge_text(graph, row), number[int(graph.targets[row])])
-        for row in relations
-    )
-    text = TextualGraph(tuple(node_text(graph, row) for row in nodes), edges)
-    return RetrievedSubgraph(
-        text,
-        tuple(nodes),
-        tuple(relations),
-        (0.0,) * len(nodes),
-        tuple(cosines),
-        (graph.n_entities, len(graph.sources)),
-    )

@@ -63,7 +63,17 @@ class MemoryEdges:
 @per_index
 def open_memory(context: Context) -> Memory:
     """Return the memory of an index, made on first use."""
-    return _from_tables(context)
+    index = context.index
+    phrase_ids = index.arrow(Entity, "id").column("id")
+    chunk_ids = index.arrow(Chunk, "id").column("id")
+    mentions = index.arrow(Mention, "entity_id", "chunk_id").drop_null()
+    held = [
+        rows_of_ids(mentions.column("entity_id"), phrase_ids),
+        rows_of_ids(mentions.column("chunk_id"), chunk_ids),
+    ]
+    facts = _edges(index.arrow(Relation, "source_id", "target_id", "weight"), "weight", phrase_ids)
+    synonyms = _edges(index.arrow(Synonym, "source_id", "target_id", "similarity"), "similarity", phrase_ids)
+    return make_memory(len(phrase_ids), len(chunk_ids), np.stack(held, 1), facts, synonyms)
 
 
 def make_memory(n_phrases: int, n_passages: int, mentions: Rows, facts: MemoryEdges, synonyms: MemoryEdges) -> Memory:
@@ -104,28 +114,6 @@ def _pair_keys(n_phrases: int, ends: Rows) -> Rows:
     """Return a key for each pair, independent of the order of its ends."""
     keys: Rows = ends.min(axis=1, initial=n_phrases) * n_phrases + ends.max(axis=1, initial=0)
     return keys
-
-
-def _from_tables(context: Context) -> Memory:
-    index = context.index
-    phrase_ids = index.arrow(Entity, "id").column("id")
-    chunk_ids = index.arrow(Chunk, "id").column("id")
-    mentions = index.arrow(Mention, "entity_id", "chunk_id").drop_null()
-    relations = index.arrow(Relation, "source_id", "target_id", "weight")
-    synonyms = index.arrow(Synonym, "source_id", "target_id", "similarity")
-    return make_memory(
-        len(phrase_ids),
-        len(chunk_ids),
-        np.stack(
-            [
-                rows_of_ids(mentions.column("entity_id"), phrase_ids),
-                rows_of_ids(mentions.column("chunk_id"), chunk_ids),
-            ],
-            1,
-        ),
-        _edges(relations, "weight", phrase_ids),
-        _edges(synonyms, "similarity", phrase_ids),
-    )
 
 
 def _edges(table: "pa.Table", weight: str, ids: "pa.ChunkedArray") -> MemoryEdges:

@@ -97,7 +97,7 @@ class HippoRag1:
         if not len(rows):
             return await _dense(context, question, k, (named.step,), "nothing is linked")
         memory = open_memory(context)
-        walk = entity_walk(memory, rows, context.settings.ppr)
+        walk = walk_from(memory.phrases, rows, memory.specificity[rows], context.settings.ppr)
         names = ", ".join(context.index.each(Entity)[row].name for row in rows)
         return MemoryRanking(
             memory.phrases,
@@ -148,11 +148,13 @@ class HippoRag2:
         phrases, mass = phrase_seeds(memory, facts, settings.facts)
         steps.append(Step("seed", f"{'; '.join(fact_sentences(context, facts.rows))}: {len(phrases)} phrases"))
         near = PASSAGE_WEIGHT * passage_closeness(context, vector)
-        walk = fact_walk(memory, phrases, mass, near, context.settings.ppr)
+        nodes = np.concatenate([phrases, memory.n_phrases + np.arange(len(near))])
+        mass = np.concatenate([mass, near])
+        walk = walk_from(memory.whole, nodes, mass, context.settings.ppr)
         return MemoryRanking(
             memory.whole,
-            np.concatenate([phrases, memory.n_phrases + np.arange(len(near))]),
-            np.concatenate([mass, near]),
+            nodes,
+            mass,
             walk,
             walk.dense(memory.whole.n_nodes)[memory.n_phrases :],
             facts.rows,
@@ -161,15 +163,9 @@ class HippoRag2:
         )
 
 
-def entity_walk(memory: Memory, rows: Rows, settings: PprSettings) -> PageRank:
-    """Return the walk over phrases, n′, from query nodes: equal probability times specificity."""
-    return _walk(memory.phrases, rows, memory.specificity[rows], settings)
-
-
-def fact_walk(memory: Memory, phrases: Rows, mass: Floats, near: Floats, settings: PprSettings) -> PageRank:
-    """Return the walk over phrases and passages from phrases (s,) with `mass` (s,) and all passages with `near`."""
-    nodes = np.concatenate([phrases, memory.n_phrases + np.arange(len(near))])
-    return _walk(memory.whole, nodes, np.concatenate([mass, near]), settings)
+def walk_from(graph: Adjacency, nodes: Rows, mass: Floats, settings: PprSettings) -> PageRank:
+    """Return the walk over a graph from nodes (s,) with their mass (s,)."""
+    return personalized_pagerank(graph, nodes, mass, settings.damping, exact=settings.solver == "exact")
 
 
 def passage_scores(memory: Memory, walk: PageRank) -> Floats:
@@ -199,11 +195,6 @@ def passage_closeness(context: Context, vector: Vectors) -> Floats:
     rows = np.arange(context.index.manifest.rows["chunks"])
     cosines = context.chunk_vectors.scores(vector[np.newaxis], rows)[0].astype(np.float64)
     return scaled_between(cosines, float(cosines.min()), float(cosines.max()))
-
-
-def _walk(graph: Adjacency, nodes: Rows, mass: Floats, settings: PprSettings) -> PageRank:
-    exact = settings.solver == "exact"
-    return personalized_pagerank(graph, nodes, mass, settings.damping, exact=exact)
 
 
 def _walk_step(walk: PageRank) -> Step:

@@ -20,7 +20,7 @@ vague occurrence edges (storage/graph/walk_graph.py), passages seed the walk as 
 from dataclasses import dataclass
 
 import numpy as np
-from conspectus.query.context import Context
+from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.methods.ppr.pairs import PairScores, joined_by_titles, linked_by_names, score_pairs
 from conspectus.query.methods.ppr.second_hop import FirstPassage, Rewrite, SecondHop, rewrite_question, second_hop
 from conspectus.query.methods.ppr.seeds import (
@@ -156,11 +156,8 @@ class PprRanking:
         return f"asked again with {len(self.rewrites)} names of the first passages{above_all}"
 
 
-class PprRetriever:
+class PprRetriever(IndexRetriever):
     """Retrieves passages by personalized PageRank, pairs of passages and a second hop."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` best passages.

@@ -7,7 +7,7 @@ together with the triple that led to it. On a graph without documents, verbalise
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.prompts.embedding.reranker import open_reranker
@@ -36,6 +36,9 @@ from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
+
+if TYPE_CHECKING:
+    from conspectus.query.methods.tog.pruning_offline import OfflineBeamPolicy
 
 # Texts behind candidates
 
@@ -241,19 +244,9 @@ class QuotesBehindPath:
     score: float
 
 
-class PathGuide(Protocol):
-    """The score of a path and the words that it leaves unmatched (see `OfflineBeamPolicy`)."""
-
-    def score(self, path: BeamPath) -> float:
-        """Return the score of a path."""
-        ...
-
-    def clue(self, paths: Sequence[BeamPath]) -> str:
-        """Return the words that the best of the paths has not matched, and the names at its end."""
-        ...
-
-
-def read_behind_paths(context: Context, paths: Sequence[BeamPath], guide: PathGuide) -> QuotesBehindPath | None:
+def read_behind_paths(
+    context: Context, paths: Sequence[BeamPath], guide: "OfflineBeamPolicy"
+) -> QuotesBehindPath | None:
     """Return the sentences that best match the unmatched words of a path, or None.
 
     This is how ToG-2 combines graph and documents without a model: the documents about the entity at the end of a path
@@ -266,7 +259,7 @@ def read_behind_paths(context: Context, paths: Sequence[BeamPath], guide: PathGu
     return max(found, key=lambda quotes: (quotes.score, -len(quotes.path.relations)), default=None)
 
 
-def _read_behind(context: Context, path: BeamPath, guide: PathGuide) -> list[QuotesBehindPath]:
+def _read_behind(context: Context, path: BeamPath, guide: "OfflineBeamPolicy") -> list[QuotesBehindPath]:
     graph = open_walk_graph(context)
     clue, path_score = guide.clue([path]), guide.score(path)
     weights = term_weights(context, clue)
@@ -374,19 +367,10 @@ def answer_behind_path(assembly: Assembly, context: Context, behind: QuotesBehin
 
 @dataclass(slots=True)
 class NumberedEvidence:
-    """The evidence of a judgement as text, and the items behind its numbers: relation rows and passages."""
+    """The evidence of a judgement as lines, and the items behind its numbers: relation rows and passages."""
 
     lines: list[str] = field(default_factory=list)
     items: list[int | Passage] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        """The evidence, one item per line."""
-        return "\n".join(self.lines)
-
-    def add(self, line: str) -> None:
-        """Add a line without a number."""
-        self.lines.append(line)
 
     def number(self, item: int | Passage, text: str) -> None:
         """Add an item with its number: the next one, or the number that it already has."""

@@ -151,9 +151,8 @@ class LlmBeamPolicy:
             shown += [(number, at) for at in sorted(nearest[:_MOST_RELATIONS])]
         if not shown:
             return [Choice((), why="there is no further relation") for _ in paths]
-        lines = [
-            f"{self._entities(paths[number])}: {self._relation(options[number][at].relation)}" for number, at in shown
-        ]
+        short = [self._relation(options[number][at].relation) for number, at in shown]
+        lines = [f"{self._entities(paths[number])}: {said}" for (number, _), said in zip(shown, short, strict=True)]
         drawn = [self._step(paths[number], options[number][at].relation) for number, at in shown]
         prompt = messages(
             "query/tog/relations",
@@ -164,16 +163,14 @@ class LlmBeamPolicy:
         )
         counted = CountedModel(self._model)  # others ask at the same time
         try:
-            short = [line.partition(": ")[2] for line in lines]
             scores = await choose(counted, self._request(RELATIONS, prompt), short, lines)
         except ModelError as error:
             reason = failure_reason(error)
             return [_failed(lines, error, counted.calls), *(Choice((), why=reason) for _ in paths[1:])]
-        least = _RELATION_THRESHOLD
         choices = []
         for number in range(len(paths)):
             own = [place for place, (of, _) in enumerate(shown) if of == number]
-            helpful = [place for place in own if scores.get(place, 0.0) >= least]
+            helpful = [place for place in own if scores.get(place, 0.0) >= _RELATION_THRESHOLD]
             kept = sorted(helpful, key=lambda place: -scores[place])[: self._settings.width]
             considered = tuple(
                 Considered(
@@ -261,7 +258,7 @@ class LlmBeamPolicy:
         shown = self._evidence(state)
         if not shown.items:
             return BeamVerdict(False, clues=state.clues, why="nothing is found yet")
-        values = {"question": self._statement, "known": state.clues or _NOTHING, "evidence": shown.text}
+        values = {"question": self._statement, "known": state.clues or _NOTHING, "evidence": "\n".join(shown.lines)}
         task = self._settings.task
         if state.last:
             allowed = "knowledge" if self._context.settings.walk.own_knowledge else "evidence"
@@ -313,7 +310,7 @@ class LlmBeamPolicy:
         triples = set(self._triples(state.paths))
         for number, path in enumerate((path for path in state.paths if path.relations), start=1):
             rows = [row for row in relations_to(path, path.entities[:_ENTITIES_SHOWN].tolist()) if row in triples]
-            shown.add(f"Path {number}:")
+            shown.lines.append(f"Path {number}:")
             for row in rows:
                 shown.number(row, path_step(self._graph, row))
             for id_ in dict.fromkeys(id_ for row in rows for id_ in behind.get(row, ())):
@@ -321,7 +318,7 @@ class LlmBeamPolicy:
                     passage = left.pop(id_)
                     shown.number(passage, with_title(passage))
         if left:
-            shown.add("Further texts:")
+            shown.lines.append("Further texts:")
             for passage in left.values():
                 shown.number(passage, with_title(passage))
         return shown

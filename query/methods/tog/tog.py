@@ -13,6 +13,7 @@ relation prunings, W entity prunings and 1 reasoning a round, and 1 final answer
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.replies.structured import CountedModel
@@ -50,11 +51,11 @@ class Tog(TopicMethod):
         else:
             policy, topics = open_offline_policy(context, question, given)
         log = WalkLog()
-        round_ = _Round(graph, policy, log, settings.width)
+        advance = partial(_advance, graph, policy, log, settings.width)
         with assembling(question, self._name) as assembly:
             assembly.add(topics.step)
             state = BeamState(question, policy.start(topics.rows))
-            await beam_search(state, policy, log, rounds=settings.depth, advance=round_.advance)
+            await beam_search(state, policy, log, rounds=settings.depth, advance=advance)
             if counted:
                 counted.check(answered=bool(state.verdict.text))
             answer = beam_answer(assembly, context, state, log)
@@ -62,31 +63,22 @@ class Tog(TopicMethod):
         return answer
 
 
-class _Round:
-    """The prunings of one round (steps 1 to 3)."""
-
-    def __init__(self, graph: WalkGraph, policy: BeamPolicy, log: WalkLog, width: int) -> None:
-        self._graph = graph
-        self._policy = policy
-        self._log = log
-        self._width = width
-
-    async def advance(self, state: BeamState) -> list[BeamPath]:
-        """Return the W best extended paths."""
-        options = [discover(self._graph, path) for path in state.paths]
-        choices = await self._policy.keep_relations(state, options)
-        relations: list[tuple[float, BeamPath, RelationOption]] = []
-        for path, offered, choice in zip(state.paths, options, choices, strict=True):
-            log_choice(self._log, "relations", state.depth, path_label(self._graph, path), choice)
-            scored = zip(choice.kept, choice.scores, strict=True)
-            relations += [(score, path, offered[place]) for place, score in scored]
-        found: list[tuple[float, BeamPath]] = []
-        best = sorted(relations, key=lambda scored: -scored[0])[: self._width]
-        reached = [self._policy.candidates(extend(path, option)) for _, path, option in best]
-        asked = zip(best, reached, strict=True)
-        kept = await gather_all(self._policy.keep_entities(path, candidates) for (_, path, _), candidates in asked)
-        for (relation_score, path, _), candidates, choice in zip(best, reached, kept, strict=True):
-            log_choice(self._log, "entities", state.depth, path_label(self._graph, path), choice)
-            for place, entity_score in zip(choice.kept, choice.scores, strict=True):
-                found.append((relation_score * entity_score, candidates[place]))
-        return [path for _, path in sorted(found, key=lambda scored: -scored[0])[: self._width]]
+async def _advance(graph: WalkGraph, policy: BeamPolicy, log: WalkLog, width: int, state: BeamState) -> list[BeamPath]:
+    """Return the W best extended paths of one round (steps 1 to 3)."""
+    options = [discover(graph, path) for path in state.paths]
+    choices = await policy.keep_relations(state, options)
+    relations: list[tuple[float, BeamPath, RelationOption]] = []
+    for path, offered, choice in zip(state.paths, options, choices, strict=True):
+        log_choice(log, "relations", state.depth, path_label(graph, path), choice)
+        scored = zip(choice.kept, choice.scores, strict=True)
+        relations += [(score, path, offered[place]) for place, score in scored]
+    found: list[tuple[float, BeamPath]] = []
+    best = sorted(relations, key=lambda scored: -scored[0])[:width]
+    reached = [policy.candidates(extend(path, option)) for _, path, option in best]
+    asked = zip(best, reached, strict=True)
+    kept = await gather_all(policy.keep_entities(path, candidates) for (_, path, _), candidates in asked)
+    for (relation_score, path, _), candidates, choice in zip(best, reached, kept, strict=True):
+        log_choice(log, "entities", state.depth, path_label(graph, path), choice)
+        for place, entity_score in zip(choice.kept, choice.scores, strict=True):
+            found.append((relation_score * entity_score, candidates[place]))
+    return [path for _, path in sorted(found, key=lambda scored: -scored[0])[:width]]

@@ -26,7 +26,7 @@ from conspectus.prompts.language_model import LanguageModel
 from conspectus.prompts.replies.structured import CountedModel
 from conspectus.query.answer_writing.extractive import quote_evidence
 from conspectus.query.answering import Assembly, TopicMethod, assembling
-from conspectus.query.context import Context
+from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.graph_question.declining import says_what_was_unmet
 from conspectus.query.methods.tog.beam import (
     CONTEXT_CHUNKS,
@@ -258,18 +258,14 @@ class Tog2(TopicMethod):
         return quoted
 
 
-class Tog2Retriever:
+class Tog2Retriever(IndexRetriever):
     """Retrieves the passages found by a walk of ToG-2."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._model = context.model
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` best passages: of the topics, of the entities that the walk kept, and of the question."""
         policy: BeamPolicy
-        if self._model:
-            policy, topics = _llm_policy(self._context, self._model, question), _linked(self._context, question)
+        if model := self._context.model:
+            policy, topics = _llm_policy(self._context, model, question), _linked(self._context, question)
         else:
             policy, topics = open_offline_policy(self._context, question)
         walk = Tog2Walk(self._context, policy, question)

@@ -51,7 +51,7 @@ APART = regex.compile(
 
 @dataclass(frozen=True, slots=True)
 class OverviewPart:
-    """A part: documents, a section or a conversation.
+    """A part: documents or a section.
 
     Attributes:
         title: Its title.
@@ -60,7 +60,6 @@ class OverviewPart:
         end: One past its last; `EVERYWHERE` for several documents.
         n_chars: Its length.
         inner: Its parts.
-        is_thread: Whether it is a conversation.
     """
 
     title: str
@@ -69,7 +68,6 @@ class OverviewPart:
     end: int
     n_chars: int
     inner: tuple["OverviewPart", ...]
-    is_thread: bool = False
 
 
 def divided(

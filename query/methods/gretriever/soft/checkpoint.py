@@ -1,6 +1,6 @@
 """Checkpoints of soft graph prompts: parameters in safetensors, metadata in JSON; no pickle."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -145,11 +145,6 @@ def read_made(folder: Path) -> PromptMetadata:
         raise MissingPart(f"{folder} contains no {REPORT}; `conspectus train gretriever` creates one") from error
     except (OSError, KeyError, ValidationError) as error:
         raise MissingPart(f"{folder / REPORT} cannot be read: {' '.join(str(error).split())[:200]}") from error
-
-
-def as_rows(made: PromptMetadata) -> dict[str, object]:
-    """Return the metadata as the JSON that `read_made` reads."""
-    return asdict(made)
 
 
 def open_trained(folder: Path, model: FrozenModel, made: PromptMetadata) -> "SoftPrompt":

@@ -7,7 +7,7 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.baselines import DenseRetriever
-from conspectus.query.methods.graphrag.map_input import NearestPassages
+from conspectus.query.methods.graphrag.map_input import nearest_passages
 from conspectus.query.types import Answer
 from conspectus.storage.text.tokens import count_tokens
 
@@ -52,7 +52,7 @@ def test_the_nearest_passages_fill_the_window(limit: int, context: Context, tmp_
 
 def test_without_a_model_sentences_of_the_same_passages_answer(context: Context) -> None:
     answer, _ = ask(context)
-    scored, _ = NearestPassages(context).nearest(QUESTION)
+    scored, _ = nearest_passages(context, QUESTION)
     assert answer.method == "ss:offline"
     assert answer.known
     assert [each.chunk_id for each in answer.evidence.passages] == [each.unit.id for each in scored]

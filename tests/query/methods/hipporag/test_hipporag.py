@@ -16,11 +16,10 @@ from conspectus.query.methods.hipporag.graph import Memory, MemoryEdges, make_me
 from conspectus.query.methods.hipporag.hipporag import (
     HippoRag1,
     HippoRag2,
-    entity_walk,
-    fact_walk,
     passage_closeness,
     passage_scores,
     phrase_seeds,
+    walk_from,
 )
 from conspectus.query.methods.hipporag.query_nodes import (
     Facts,
@@ -57,10 +56,11 @@ def test_hipporag_1_by_hand() -> None:
     held = [(0, 0), (0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (2, 2), (2, 2)]
     facts = MemoryEdges(np.array([[1, 0], [1, 2]]), np.ones(2))
     memory = make_memory(3, 3, np.array(held), facts, NO_EDGES)
-    walk = entity_walk(memory, np.array([0, 2]), EXACT)
+    rows = np.array([0, 2])
+    walk = walk_from(memory.phrases, rows, memory.specificity[rows], EXACT)
     assert walk.scores == pytest.approx([5 / 12, 4 / 12, 3 / 12], abs=1e-9)
     assert passage_scores(memory, walk) == pytest.approx([14 / 12, 7 / 12, 9 / 12], abs=1e-9)
-    pushed = entity_walk(memory, np.array([0, 2]), PprSettings())
+    pushed = walk_from(memory.phrases, rows, memory.specificity[rows], PprSettings())
     assert passage_scores(memory, pushed) == pytest.approx([14 / 12, 7 / 12, 9 / 12], abs=1e-5)
 
 
@@ -161,11 +161,13 @@ def test_both_walks_are_igraphs(memory: Memory, data: st.DataObject) -> None:
     rows = np.array(sorted(drawn))
     reset = np.zeros(memory.n_phrases)
     reset[rows] = memory.specificity[rows]
-    by_entities = entity_walk(memory, rows, EXACT).scores
+    by_entities = walk_from(memory.phrases, rows, memory.specificity[rows], EXACT).scores
     assert by_entities == pytest.approx(by_igraph(memory.phrases, reset), abs=1e-6)
     near = np.linspace(0, 0.05, memory.counts.shape[1])
     reset = np.concatenate([reset, near])
-    by_facts = fact_walk(memory, rows, memory.specificity[rows], near, EXACT).scores
+    nodes = np.concatenate([rows, memory.n_phrases + np.arange(len(near))])
+    mass = np.concatenate([memory.specificity[rows], near])
+    by_facts = walk_from(memory.whole, nodes, mass, EXACT).scores
     assert by_facts == pytest.approx(by_igraph(memory.whole, reset), abs=1e-6)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,6 @@ from conspectus.query.methods.gretriever.soft.checkpoint import (
     REPORT,
     PromptMetadata,
     SoftShape,
-    as_rows,
     write_learned,
 )
 from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
@@ -37,7 +36,7 @@ def checkpoint(folder: Path, embedder: str, encoding_width: int) -> Path:
     torch.manual_seed(3)
     write_learned(SoftPrompt(frozen, SHAPE, encoding_width), folder / LEARNED)
     made = PromptMetadata(str(folder / "llama"), frozen.signature, embedder, encoding_width, SHAPE)
-    (folder / REPORT).write_text(json.dumps({"made": as_rows(made)}), "utf-8")
+    (folder / REPORT).write_text(json.dumps({"made": asdict(made)}), "utf-8")
     return folder
 
 

@@ -12,7 +12,6 @@ from conspectus.query.methods.gretriever.soft.checkpoint import (
     REPORT,
     PromptMetadata,
     SoftShape,
-    as_rows,
     open_trained,
     read_learned,
     read_made,
@@ -206,7 +205,7 @@ def test_a_checkpoint_of_something_else_is_told(folder: Path, tmp_path: Path) ->
 
 @pytest.mark.parametrize(("key", "value"), [("heads", 0), ("width", 10**12), ("lora_dropout", 1.0)])
 def test_numbers_in_a_checkpoint_that_cannot_be_are_told(folder: Path, tmp_path: Path, key: str, value: float) -> None:
-    rows = as_rows(made_of(open_frozen(str(folder))))
+    rows = asdict(made_of(open_frozen(str(folder))))
     rows["shape"] = asdict(SHAPE) | {key: value}
     (tmp_path / REPORT).write_text(json.dumps({"made": rows}), "utf-8")
     with pytest.raises(SettingsError, match=f"a soft prompt has {key} from"):
