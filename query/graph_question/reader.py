@@ -182,8 +182,8 @@ def _executed(context: Context, reading: GraphReading, best: Candidate) -> Graph
         declined = _unstated(predicates, query)
     if context.part and not declined:
         answer, declined = context.part.completed(predicates.graph, query, answer)
-    elif context.part:
-        declined += "; only a part of the graph was read"
+    elif context.part:  # what was not read may say it: no best effort
+        declined, probability = f"{declined}; only a part of the graph was read", 0.0
     answer = _named_first(predicates, reading, query, answer)
     return replace(reading, query=query, answer=answer, probability=probability, declined=declined)
 
