@@ -24,7 +24,7 @@ _SAYS = 0.8
 def why_declined(predicates: Predicates, reading: "GraphReading") -> str:
     """Return why a question is declined (the unmatched words and the nearest relation), or "" if it is not."""
     best, asked, scoring = reading.best, reading.asked, reading.scoring
-    unmet = _unmet(reading)
+    unmet = unmet_words(reading)
     said = [asked.surface(place) for place in unmet]
     if best is None and reading.mentions:
         said = [asked.surface(asked.order.place), *said] if asked.order else said
@@ -62,13 +62,13 @@ def says_what_was_unmet(reading: "GraphReading", text: str) -> bool:
 
     A passage that answers instead of the graph must: one that only names the same entities is off topic.
     """
-    unmet = [reading.asked.surface(place) for place in _unmet(reading) or reading.content]
+    unmet = [reading.asked.surface(place) for place in unmet_words(reading) or reading.content]
     stems = {stem_of(word.key) for word in words(text)}
     held = sum(stem_of(word.lower()) in stems for word in unmet)
     return not unmet or 2 * held > len(unmet)
 
 
-def _unmet(reading: "GraphReading") -> list[int]:
+def unmet_words(reading: "GraphReading") -> list[int]:
     """Return the places of content words that the best candidate does not account for."""
     explained = reading.scoring.account(reading.best).explained if reading.best else np.zeros(len(reading.asked.words))
     return [place for place in reading.content if explained[place] < _UNMET]

@@ -11,7 +11,7 @@ from conspectus.query.context import Context
 from conspectus.query.graph_question.candidate_query import query_of
 from conspectus.query.graph_question.candidates import Candidate, CandidateSearch
 from conspectus.query.graph_question.confidence import RATHER, SURE, probability_of
-from conspectus.query.graph_question.declining import why_declined
+from conspectus.query.graph_question.declining import unmet_words, why_declined
 from conspectus.query.graph_question.forms import formed, head_of
 from conspectus.query.graph_question.lexicon import CLASS, relations
 from conspectus.query.graph_question.meanings import Predicates, open_predicates, read_meanings
@@ -182,8 +182,9 @@ def _executed(context: Context, reading: GraphReading, best: Candidate) -> Graph
         declined = _unstated(predicates, query)
     if context.part and not declined:
         answer, declined = context.part.completed(predicates.graph, query, answer)
-    elif context.part:  # what was not read may say it: no best effort
-        declined, probability = f"{declined}; only a part of the graph was read", 0.0
+    elif context.part:
+        declined += "; only a part of the graph was read"
+        probability = 0.0 if unmet_words(reading) else probability  # what was not read may say it
     answer = _named_first(predicates, reading, query, answer)
     return replace(reading, query=query, answer=answer, probability=probability, declined=declined)
 
