@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conspectus.pipelines.backends.base import Extraction
-from conspectus.pipelines.backends.llm import AskedModel, name_phrases
-from conspectus.pipelines.backends.nlp import NlpBackend
+from conspectus.pipelines.backends.llm import name_phrases
+from conspectus.pipelines.backends.nlp import AskedModel, NlpBackend
 from conspectus.pipelines.exchange.openie.passages import by_chunk, match_passages
 from conspectus.pipelines.exchange.openie.read import read_open, read_results
 from conspectus.pipelines.steps.extract.merge import Knowledge

@@ -106,15 +106,20 @@ def _head(article: "_Element") -> tuple[str | None, Mapping[str, str]]:
         if value := ", ".join(dict.fromkeys(filter(None, said))):
             found[name] = value
         for one in elements:
-            one.clear(keep_tail=True)
+            _empty(one)
     for one in titles:
-        one.clear(keep_tail=True)
+        _empty(one)
     return title, found
 
 
 def _elements(root: "_Element", path: str) -> "list[_Element]":
     found: Any = root.xpath(path)
     return list(found)
+
+
+def _empty(element: "_Element") -> None:
+    """Remove what is in an element."""
+    element.clear(keep_tail=True)  # type: ignore[call-arg]  # unknown to the stubs
 
 
 def _name(element: "_Element") -> str:
@@ -147,7 +152,7 @@ def _as_html(root: "_Element") -> None:
             1 if parent is None or element is root else depths.get(parent, 1) + (name in _SECTIONS)
         )
         if name in _LEFT_OUT or (name == "xref" and element.get("ref-type") in _MARKS):
-            element.clear(keep_tail=True)
+            _empty(element)
             before = element.getprevious()
             if parent is not None and (element.tail or " ")[0] in ".,;:)":
                 if before is not None:
@@ -161,7 +166,7 @@ def _as_html(root: "_Element") -> None:
         if name == "title" and parent is not None and (local(parent) in ("section", "article")):
             text = " ".join(map(_text, element))
             if len(element) and all(local(child) in ("p", "empty-line") for child in element):  # of FictionBook
-                element.clear(keep_tail=True)
+                _empty(element)
                 element.text = text
             element.tag = f"h{min(depth, _DEEPEST)}"
         elif name == "entry" and any(local(one) == "thead" for one in element.iterancestors()):
