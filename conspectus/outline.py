@@ -93,11 +93,7 @@ def json_of(found: Sequence[Outlined]) -> dict[str, Any]:
 
 def _section(section: Section) -> dict[str, Any]:
     return {
-        "kind": section.kind,
-        "label": section.label,
-        "level": section.level,
-        "start": section.start,
-        "end": section.end,
+        **{name: getattr(section, name) for name in ("kind", "label", "level", "start", "end")},
         "passages": len(section.chunk_rows),
         "sections": [_section(inner) for inner in section.sections],
     }

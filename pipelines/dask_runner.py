@@ -107,10 +107,10 @@ class RunOnDask:
         folder.mkdir(parents=True)
         try:
             for number, part in enumerate(parts):
-                shard_file(folder, number).write_text(json.dumps(list(part), ensure_ascii=False), "utf-8")
+                (folder / f"{number}.json").write_text(json.dumps(list(part), ensure_ascii=False), "utf-8")
             results = self._on_workers(step, partial(work_on_shard, work, str(folder)), [len(part) for part in parts])
             for number in range(len(parts)):
-                memo.add_all_of(memo_file(folder, number))
+                memo.add_all_of(folder / f"{number}.memo")
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return results
@@ -155,16 +155,6 @@ class RunOnDask:
         return [results[number] for number in range(len(sizes))]
 
 
-def shard_file(folder: Path, number: int) -> Path:
-    """Return the file with the items of a shard."""
-    return folder / f"{number}.json"
-
-
-def memo_file(folder: Path, number: int) -> Path:
-    """Return the file with the results of a shard."""
-    return folder / f"{number}.memo"
-
-
 def work_on_shard(work: "partial[Result]", folder: str, number: int) -> Result:
     """Work on a shard in a worker's process and put the memo with its results beside it.
 
@@ -176,7 +166,7 @@ def work_on_shard(work: "partial[Result]", folder: str, number: int) -> Result:
     Raises:
         SettingsError: this machine does not see the folder.
     """
-    shard, target = shard_file(Path(folder), number), memo_file(Path(folder), number)
+    shard, target = Path(folder, f"{number}.json"), Path(folder, f"{number}.memo")
     try:
         items = json.loads(shard.read_text("utf-8"))
     except FileNotFoundError as error:

@@ -160,22 +160,16 @@ def _places(circles: Sequence[Circle]) -> dict[str, list[float]]:
 
 def _missing(counts: Mapping[str, int], rows: Mapping[str, int]) -> tuple[str, ...]:
     """Return notes about rows of the index that are not on the map."""
-    notes = []
-    if rows["entities"] < counts["entities"]:
-        notes.append(
-            f"{rows['entities']:,} of {counts['entities']:,} entities are on the map: those with most neighbours"
-        )
-    if rows["relations"] < counts["relations"]:
-        notes.append(
-            f"{rows['relations']:,} of {counts['relations']:,} relations are on the map: those of most weight between "
-            "entities that are on it"
-        )
-    if rows["communities"] < counts["communities"]:
-        notes.append(
-            f"{rows['communities']:,} of {counts['communities']:,} communities are on the map: those with at least two "
-            "entities that are on it"
-        )
-    return tuple(notes)
+    kept = {
+        "entities": "those with most neighbours",
+        "relations": "those of most weight between entities that are on it",
+        "communities": "those with at least two entities that are on it",
+    }
+    return tuple(
+        f"{rows[kind]:,} of {counts[kind]:,} {kind} are on the map: {which}"
+        for kind, which in kept.items()
+        if rows[kind] < counts[kind]
+    )
 
 
 def _cuts(*tellers: Teller) -> tuple[str, ...]:

@@ -30,11 +30,10 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The regions and the entities in drawing order, and the number of communities left out for lack of entities."""
+    """The regions and the entities in drawing order."""
 
     regions: tuple[Region, ...]
     entities: tuple[Entity, ...]
-    left_out: int
 
     def children(self) -> list[list[int]]:
         """Return for each region the rows of those directly in it; a last list has the outermost regions."""
@@ -69,8 +68,7 @@ def tree_of(communities: Sequence[Community], drawn: Sequence[Entity], reported:
     place: dict[str, str] = {}
     for element in kept.values():  # coarse before fine
         place.update((id_, element.id) for id_ in element.entity_ids)
-    left_out = sum(item.size > 1 for item in standing if item.id not in kept)
-    return _ordered(kept, parent, place, drawn, left_out)
+    return _ordered(kept, parent, place, drawn)
 
 
 def _ordered(
@@ -78,7 +76,6 @@ def _ordered(
     parent: Mapping[str, str | None],
     place: Mapping[str, str],
     drawn: Sequence[Entity],
-    left_out: int,
 ) -> Tree:
     """Return the tree in depth-first order; siblings, and a region's entities, by decreasing weight."""
     inside: defaultdict[str, list[Entity]] = defaultdict(list)
@@ -103,4 +100,4 @@ def _ordered(
         if each.parent >= 0:
             over = regions[each.parent]
             regions[each.parent] = replace(over, last=max(over.last, each.last))
-    return Tree(tuple(regions), tuple(entities), left_out)
+    return Tree(tuple(regions), tuple(entities))

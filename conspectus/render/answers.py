@@ -21,14 +21,19 @@ def support_text(answer: Answer, trace: bool) -> str:
     from conspectus.query.sayings import saying
 
     lines = ["", saying("in short", answer.question, visible(answer.span))] if answer.span else []
-    sources = [(triple.number, triple_lines(triple)) for triple in answer.triples]
-    sources += [(citation.number, citation_lines([citation])) for citation in answer.citations]
-    lines += [line for _, source in sorted(sources, key=lambda source: source[0]) for line in source]
+    lines += source_lines(answer)
     lines += ["", f"method {answer.method}, {_cost(answer.usage)}"]
     lines += map(one_line, answer.notes)
     if trace:
         lines += ["", "trace", *(f"  {step.name}: {one_line(step.detail)}" for step in answer.trace)]
     return "\n".join(lines)
+
+
+def source_lines(answer: Answer) -> list[str]:
+    """Return the lines of what an answer cites, by number, each source after an empty line."""
+    sources = {triple.number: triple_lines(triple) for triple in answer.triples}
+    sources |= {citation.number: citation_lines([citation]) for citation in answer.citations}
+    return [line for number in sorted(sources) for line in sources[number]]
 
 
 def triple_lines(triple: CitedTriple) -> list[str]:

@@ -308,9 +308,4 @@ def export_text(done: "ExportResult", to: str) -> str:
 
 def export_json(name: str, done: "ExportResult") -> dict[str, Any]:
     """Return an export in the form of `conspectus export --json`."""
-    return {
-        "format": name,
-        "files": [str(file) for file in done.files],
-        "rows": done.rows,
-        "notes": list(done.notes),
-    }
+    return {"format": name, "files": list(map(str, done.files)), "rows": done.rows, "notes": list(done.notes)}

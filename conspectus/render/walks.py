@@ -1,5 +1,6 @@
 """The walk or the subgraph behind an answer: drawn, as text and as plain values."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
 from conspectus.query.types import Answer
@@ -63,21 +64,7 @@ def walk_text(walk: WalkTrace, graph: ReadableGraph) -> str:
 def walk_json(walk: WalkTrace, graph: ReadableGraph) -> dict[str, Any]:
     """Return a walk as plain values, with the ids and names of its entities and relations."""
     return {
-        "decisions": [
-            {
-                "stage": decision.stage,
-                "depth": decision.depth,
-                "at": decision.at,
-                "considered": [
-                    {"label": option.label, "kept": option.kept, "why": option.why, "score": option.score}
-                    for option in decision.considered
-                ],
-                "outcome": decision.outcome,
-                "seconds": decision.seconds,
-                "calls": decision.calls,
-            }
-            for decision in walk.decisions
-        ],
+        "decisions": [asdict(decision) for decision in walk.decisions],
         "chains": [
             {
                 "communities": [

@@ -51,7 +51,10 @@ History = Annotated[list[TurnGiven], Field(max_length=MOST_TURNS, description="t
 def request_of(operation: Operation) -> type[BaseModel]:
     """Return the body of the request for an operation: its parameters, and what narrows the documents."""
     fields: dict[str, Any] = {
-        name: (Annotated[each.annotation, Field(description=operation.helps().get(name))], _default(each))
+        name: (
+            Annotated[each.annotation, Field(description=operation.helps().get(name))],
+            ... if each.default is Parameter.empty else each.default,
+        )
         for name, each in operation.parameters().items()
     }
     fields |= {name: (kind, None) for name, kind in NARROWING.items()}
@@ -59,10 +62,6 @@ def request_of(operation: Operation) -> type[BaseModel]:
         fields |= {"history": (History, []), "stream": (Stream, False)}
     name = operation.name.capitalize()
     return create_model(name, __base__=_Request, __doc__=operation.about.partition("\n")[0], **fields)
-
-
-def _default(parameter: Parameter) -> Any:  # noqa: ANN401  (a default)
-    return ... if parameter.default is Parameter.empty else parameter.default
 
 
 class Answered(BaseModel):

@@ -19,14 +19,14 @@ from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.query.question.bounds import MOST_CHARACTERS
 from conspectus.query.sayings import saying
 from conspectus.query.types import Answer
-from conspectus.render.answers import citation_lines, triple_lines
+from conspectus.render.answers import source_lines
 from conspectus.rows import json_text
 from conspectus.server.ask_routes import AnswerStream, leaves, service_of, stream_response
 from conspectus.server.bodies import LONGEST_ANSWER, MOST_TURNS, NARROWING, Access, AsOf, Between, TurnGiven, Where
 from conspectus.server.request_checks import Refused, error_body
 from conspectus.server.service import Called
 from fastapi import APIRouter, Path, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 SOURCES = "\n\nSources:"
 """Heading of the sources in the text of a reply."""
@@ -44,16 +44,12 @@ router = APIRouter(tags=["openai"])
 class MessagePart(BaseModel):
     """A part of a message. Only text is read."""
 
-    model_config = ConfigDict(extra="ignore")
-
     type: str
     text: Annotated[str, Field(max_length=LONGEST_ANSWER)] = ""
 
 
 class ChatMessage(BaseModel):
     """A message of the conversation."""
-
-    model_config = ConfigDict(extra="ignore")
 
     role: str
     content: Annotated[str, Field(max_length=LONGEST_ANSWER)] | list[MessagePart] | None = None
@@ -69,15 +65,11 @@ class ChatMessage(BaseModel):
 class StreamOptions(BaseModel):
     """What a stream has besides pieces."""
 
-    model_config = ConfigDict(extra="ignore")
-
     include_usage: bool = False
 
 
 class ChatRequest(BaseModel):
     """A request for a reply; what narrows the index is ours."""
-
-    model_config = ConfigDict(extra="ignore")
 
     model: Annotated[str, Field(max_length=300)]
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=4 * MOST_TURNS)]
@@ -167,11 +159,7 @@ def _short(answer: Answer, form: str) -> str:
 def _support(answer: Answer) -> str:
     """Return the notes of an answer, and its sources by number."""
     notes = "".join(f"\n- {note}" for note in answer.notes)
-    listed = [(one.number, triple_lines(one)) for one in answer.triples]
-    listed += [(one.number, citation_lines([one])) for one in answer.citations]
-    sources = "".join(
-        f"\n{line.strip()}" for _, lines in sorted(listed, key=lambda pair: pair[0]) for line in lines if line
-    )
+    sources = "".join(f"\n{line.strip()}" for line in source_lines(answer) if line)
     return (NOTES + notes if notes else "") + (SOURCES + sources if sources else "")
 
 

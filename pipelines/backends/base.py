@@ -18,7 +18,7 @@ from conspectus.storage.settings import Settings
 from conspectus.storage.text.nlp import Annotation
 
 if TYPE_CHECKING:
-    from conspectus.pipelines.backends.llm import AskedModel
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,29 +143,20 @@ def open_backend(
         NeedsModel: The settings want a model to extract, and name none.
         SettingsError: The prompts that the settings name cannot be read.
     """
-    reporter = _reporter(settings, memo, retry_failed) if settings.reports_with else None
+    from conspectus.pipelines.backends.llm import LlmBackend
+    from conspectus.pipelines.backends.nlp import AskedModel, NlpBackend
+    from conspectus.pipelines.backends.openie import OpenieFileBackend, OpenieLlmBackend
+
+    kind: type[NlpBackend]
     if settings.extraction.openie:
-        from conspectus.pipelines.backends.openie import OpenieFileBackend
-
-        return OpenieFileBackend(settings, memo, run, earlier, progress, reporter, rules=rules)
-    if settings.extracts_with and settings.extraction.method == "openie":
-        from conspectus.pipelines.backends.openie import OpenieLlmBackend
-
-        return OpenieLlmBackend(settings, memo, run, progress, retry=retry_failed, earlier=earlier, rules=rules)
-    if settings.extracts_with:
-        from conspectus.pipelines.backends.llm import LlmBackend
-
-        return LlmBackend(settings, memo, progress, retry=retry_failed, earlier=earlier, rules=rules)
-    from conspectus.pipelines.backends.nlp import NlpBackend
-
-    return NlpBackend(settings, memo, run, earlier, progress, reporter, rules=rules)
-
-
-def _reporter(settings: Settings, memo: Memo, retry_failed: bool) -> "AskedModel":
-    """Return the model that writes the reports, independent of the extractor."""
-    from conspectus.pipelines.backends.llm import AskedModel
-
-    return AskedModel.of(settings, memo, retry=retry_failed)
+        kind = OpenieFileBackend
+    elif settings.extracts_with:
+        kind = OpenieLlmBackend if settings.extraction.method == "openie" else LlmBackend
+    else:
+        kind = NlpBackend
+    asks = settings.reports_with or settings.extracts_with
+    asked = AskedModel(settings, memo, retry=retry_failed) if asks else None
+    return kind(settings, memo, run, earlier, progress, asked, rules=rules)
 
 
 def extractor_name(settings: Settings) -> str:

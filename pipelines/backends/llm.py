@@ -4,119 +4,42 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Protocol
 
 from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
-from conspectus.pipelines.resolution.corrections import Rule
-from conspectus.pipelines.runner import Pending, Progress
-from conspectus.pipelines.steps.communities import Division, Earlier, divide
+from conspectus.pipelines.backends.nlp import AskedModel, NlpBackend
+from conspectus.pipelines.runner import Pending
+from conspectus.pipelines.steps.communities import Division, divide
 from conspectus.pipelines.steps.descriptions import DescriptionWriter
 from conspectus.pipelines.steps.extract.llm import Guidance, extract_chunks
 from conspectus.pipelines.steps.extract.merge import with_descriptions
 from conspectus.pipelines.steps.extract.merge_llm import merge_extractions, with_predicate
-from conspectus.pipelines.steps.reports.extractive import report_communities
-from conspectus.pipelines.steps.reports.llm import write_reports
-from conspectus.pipelines.steps.reports.prompt import Elements, claim_group
-from conspectus.pipelines.steps.sentences import Sentences, sentences_of
-from conspectus.prompts.client.batch import Outbox
-from conspectus.prompts.client.client import ModelClient
+from conspectus.pipelines.steps.reports.prompt import claim_group
 from conspectus.prompts.client.event_loop import gather_all, wait_for
-from conspectus.prompts.client.usage_and_cost import Meter, Spending
-from conspectus.prompts.language_model import LanguageModel
-from conspectus.prompts.replies.structured import Remembering, Retried, Retrying
 from conspectus.storage.hashing import digest
-from conspectus.storage.memo import Memo
-from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Report
-from conspectus.storage.settings import Settings, read_tuned
+from conspectus.storage.records import Chunk, Claim, Community, Document, Mention
+from conspectus.storage.settings import read_tuned
 from conspectus.storage.spilled import text_column
 from conspectus.storage.text.nlp import NAME, Annotation, Phrase
 
 
-class MeteredModel(Remembering, Protocol):
-    """A model that caches its replies and counts its spending."""
-
-    @property
-    def meter(self) -> Meter:
-        """Its spending."""
-        ...
-
-
-class AskedModel:
-    """The model of a build, and the results of its calls; with `retry` incomplete replies are requested again.
-
-    With an `outbox` requests wait for a batch; `check` ends the build if there are any.
-    """
-
-    def __init__(self, metered: MeteredModel, *, retry: bool, outbox: Outbox | None = None) -> None:
-        self._outbox = outbox
-        self._meter = metered.meter
-        self._retrying = Retrying(metered) if retry else None
-        self.model: LanguageModel = self._retrying or metered
-
-    @classmethod
-    def of(cls, settings: Settings, memo: Memo, *, retry: bool) -> "AskedModel":
-        """Return the model of the settings; results of batches are imported first.
-
-        Raises:
-            NeedsModel: The settings name none.
-            InputError: The results of a batch cannot be read.
-        """
-        outbox = Outbox(Path(settings.build.batch), memo) if settings.build.batch else None
-        if outbox:
-            outbox.take_back(retry=retry)
-        return cls(ModelClient(settings.llm, memo, outbox=outbox), retry=retry, outbox=outbox)
-
-    def check(self) -> None:
-        """Raise BatchWritten if requests wait for a batch: the next steps need their replies."""
-        if self._outbox:
-            self._outbox.check()
-
-    def spending(self) -> tuple[Spending, ...]:
-        """Return the calls to the model so far, by step."""
-        return self._meter.spending()
-
-    def retried(self) -> Retried:
-        """Return the results of retries so far."""
-        return self._retrying.retried if self._retrying else Retried()
-
-
-class LlmBackend:
+class LlmBackend(NlpBackend):
     """GraphRAG's indexing: a model extracts, summarises descriptions, and writes reports, deepest communities first.
 
-    `retry` requests incomplete replies again. Communities of an `earlier` version are preserved if possible. Raises
-    NeedsModel if the settings name no model, SettingsError if their prompts cannot be read. BudgetReached ends a step
-    after its running calls have ended.
+    Communities of an `earlier` version are preserved if possible. SettingsError if the prompts of the settings cannot
+    be read. BudgetReached ends a step after its running calls have ended.
     """
 
     is_remote = True
     describes = True
-
-    def __init__(
-        self,
-        settings: Settings,
-        memo: Memo,
-        progress: Progress,
-        *,
-        retry: bool = False,
-        earlier: Earlier | None = None,
-        rules: Sequence[Rule] = (),
-    ) -> None:
-        self._rules = rules
-        self._settings = settings
-        self._progress = progress
-        self._earlier = earlier
-        self._tuned = read_tuned(settings.extraction)
-        self._asked = AskedModel.of(settings, memo, retry=retry)
-        self._writer: DescriptionWriter | None = None
-        self._claims: tuple[str, ...] = ()
-        self.model: LanguageModel = self._asked.model
+    _asked: AskedModel
+    _writer: DescriptionWriter | None = None
+    _claims: tuple[str, ...] = ()
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return the model's statements about each chunk, merged (GraphRAG, sections 3.1.2 and A.1)."""
-        settings, tuned = self._settings, self._tuned
+        settings, tuned = self._settings, read_tuned(self._settings.extraction)
         guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
-        asking = extract_chunks(documents, chunks, settings.extraction, self.model, self._progress, guidance)
+        asking = extract_chunks(documents, chunks, settings.extraction, self._asked.model, self._progress, guidance)
         extractions, lost = wait_for(asking)
         self._asked.check()
         merged = merge_extractions(documents, chunks, extractions, self._rules)
@@ -155,21 +78,13 @@ class LlmBackend:
     ) -> Reports:
         """Return the model's reports (section 3.1.5). A report only waits for the descriptions of its own elements."""
         if not self._settings.reports_with:
-            return self._quoting(documents, chunks, extraction, communities)
+            return super().report(documents, chunks, extraction, communities)
         if self._settings.build.batch and self._writer:
             wait_for(self._writer.all())
             self._asked.check()
         reports = wait_for(self._report(documents, chunks, extraction, communities))
         self._asked.check()
         return reports
-
-    def spending(self) -> tuple[Spending, ...]:
-        """Return the calls to the model so far, by step."""
-        return self._asked.spending()
-
-    def retried(self) -> Retried:
-        """Return the results of retries so far."""
-        return self._asked.retried()
 
     async def _begin_descriptions(self, chunks: Sequence[Chunk], extraction: Extraction) -> DescriptionWriter:
         knowledge = extraction.knowledge
@@ -188,22 +103,9 @@ class LlmBackend:
         return DescriptionWriter(
             {**name_of, **ends, **about},
             {**extraction.entity_descriptions, **extraction.relation_descriptions, **claims},
-            self.model,
+            self._asked.model,
             {**_sources(knowledge.mentions, chunks), **_claim_sources(extraction.claims, chunks)},
         )
-
-    def _quoting(
-        self,
-        documents: Sequence[Document],
-        chunks: Sequence[Chunk],
-        extraction: Extraction,
-        communities: Sequence[Community],
-    ) -> Reports:
-        known, sentences = extraction.knowledge, sentences_of(documents, chunks, extraction.knowledge.mentions)
-        made = report_communities(
-            communities, known.entities, sentences, len(chunks), self._settings.reports.min_size, documents
-        )
-        return Reports(made, [])
 
     async def _all_ready(self, writer: DescriptionWriter, ids: Iterable[str]) -> None:
         """Wait for the descriptions of some elements, and of all claims, which are listed with their entities."""
@@ -218,26 +120,11 @@ class LlmBackend:
     ) -> Reports:
         if self._writer is None:
             raise ValueError("`describe` comes before `report`")
-        known, writer = extraction.knowledge, self._writer
-        reporting = asyncio.create_task(
-            write_reports(
-                communities,
-                Elements(
-                    known.entities,
-                    known.relations,
-                    extraction.claims,
-                    known.mentions,
-                    chunks,
-                    writer.texts,
-                    len(documents),
-                ),
-                self.model,
-                self._settings.reports,
-                Extractive(documents, chunks, known.mentions, known.entities, self._settings),
-                self._tuned.reports_as(),
-                partial(self._all_ready, writer),
-            )
+        writer = self._writer
+        written = self._written(
+            documents, chunks, extraction, communities, writer.texts, partial(self._all_ready, writer)
         )
+        reporting = asyncio.create_task(written)
         # Both finish before the error of either is raised, because their calls are paid for.
         await gather_all([asyncio.create_task(writer.all()), reporting])
         return Reports(*reporting.result())
@@ -301,29 +188,3 @@ def _claim_sources(claims: Sequence[Claim], chunks: Sequence[Chunk]) -> dict[str
     for claim in claims:
         found.setdefault(claim_group(claim), set()).add(digest_of[claim.chunk_id])
     return {id_: tuple(sorted(texts)) for id_, texts in found.items()}
-
-
-class Extractive:
-    """Replaces reports that the model did not write; the sentences are indexed when the first one is needed."""
-
-    def __init__(
-        self,
-        documents: Sequence[Document],
-        chunks: Sequence[Chunk],
-        mentions: Sequence[Mention],
-        entities: Sequence[Entity],
-        settings: Settings,
-    ) -> None:
-        self._given = (documents, chunks, mentions)
-        self._entities = entities
-        self._settings = settings
-        self._sentences: Sentences | None = None
-
-    def __call__(self, community: Community) -> Report | None:
-        """Return the extractive report on a community, None if no sentence can be quoted."""
-        self._sentences = self._sentences or sentences_of(*self._given)
-        n_chunks = len(self._given[1])
-        made = report_communities(
-            [community], self._entities, self._sentences, n_chunks, self._settings.reports.min_size
-        )
-        return made[0] if made else None

@@ -7,19 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conspectus.pipelines.backends.base import Extraction
-from conspectus.pipelines.backends.llm import AskedModel, name_phrases
-from conspectus.pipelines.backends.nlp import NlpBackend
+from conspectus.pipelines.backends.llm import name_phrases
+from conspectus.pipelines.backends.nlp import AskedModel, NlpBackend
 from conspectus.pipelines.exchange.openie.passages import by_chunk, match_passages
 from conspectus.pipelines.exchange.openie.read import read_open, read_results
-from conspectus.pipelines.resolution.corrections import Rule
-from conspectus.pipelines.runner import Progress, Runner
-from conspectus.pipelines.steps.communities import Earlier
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.extract.openie import Annotated, OpenExtraction, extract_open, merge_open
 from conspectus.prompts.client.event_loop import wait_for
-from conspectus.prompts.client.usage_and_cost import Spending
-from conspectus.prompts.replies.structured import Retried
-from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Failure, Mention
 from conspectus.storage.settings import Settings, read_tuned
 from conspectus.storage.text.nlp import CONCEPT, Annotation
@@ -28,46 +22,21 @@ from conspectus.storage.text.nlp import CONCEPT, Annotation
 class OpenieLlmBackend(NlpBackend):
     """Lets a model list named entities and state triples; the other steps are those without a model.
 
-    The model is that of the settings; `retry` requests incomplete replies again. Raises
-    NeedsModel, SettingsError and BudgetReached like `LlmBackend`.
+    Raises SettingsError and BudgetReached like `LlmBackend`.
     """
 
     is_remote = True
 
-    def __init__(
-        self,
-        settings: Settings,
-        memo: Memo,
-        run: Runner,
-        progress: Progress,
-        *,
-        retry: bool = False,
-        earlier: Earlier | None = None,
-        rules: Sequence[Rule] = (),
-    ) -> None:
-        self._asked = AskedModel.of(settings, memo, retry=retry)
-        reporter = self._asked if settings.reports_with else None
-        super().__init__(settings, memo, run, earlier, progress, reporter, rules=rules)
-        self._persona = read_tuned(settings.extraction).extracts_as()
-        self.model = self._asked.model
+    _asked: AskedModel
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return the model's statements about each chunk, merged."""
-        extractions, failures = wait_for(
-            extract_open(documents, chunks, self._asked.model, self._progress, self._persona)
-        )
+        persona = read_tuned(self._settings.extraction).extracts_as()
+        extractions, failures = wait_for(extract_open(documents, chunks, self._asked.model, self._progress, persona))
         self._asked.check()
         stated = [Annotated(chunk, extraction) for chunk, extraction in zip(chunks, extractions, strict=True)]
         knowledge = merge_open(documents, stated, self._rules)
         return Extraction(knowledge, [], name_phrases(chunks, _names(knowledge)), failures)
-
-    def spending(self) -> tuple[Spending, ...]:
-        """Return the calls to the model so far, by step."""
-        return self._asked.spending()
-
-    def retried(self) -> Retried:
-        """Return the results of retries so far."""
-        return self._asked.retried()
 
 
 class OpenieFileBackend(NlpBackend):

@@ -146,19 +146,7 @@ def evaluate(
 def _together(found: MethodScores | None, answered: MethodScores | None) -> MethodScores:
     last = answered or found
     assert last is not None, "a method is measured in at least one way"
-    metrics = {**(found.metrics if found else {}), **(answered.metrics if answered else {})}
-    return MethodScores(
-        metrics,
-        last.seconds_per_question,
-        last.calls_per_question,
-        last.tokens_per_question,
-        last.remembered_per_question,
-        last.failures,
-        last.median_seconds,
-        last.by_hops,
-        last.by_kind,
-        last.answers,
-    )
+    return replace(last, metrics={**(found.metrics if found else {}), **last.metrics})
 
 
 async def _retrieved(
@@ -354,27 +342,14 @@ def as_json(
         "measured": measured(suite, scores),
         "settings": settings,
         "build_seconds": round(build_seconds, 2),
-        "methods": {
-            name: {
-                **{metric: asdict(interval) for metric, interval in score.metrics.items()},
-                "seconds_per_question": score.seconds_per_question,
-                "median_seconds": score.median_seconds,
-                "calls_per_question": score.calls_per_question,
-                "tokens_per_question": score.tokens_per_question,
-                "remembered_per_question": score.remembered_per_question,
-                "failures": score.failures,
-                **_grouped("by_hops", {str(hops): found for hops, found in score.by_hops.items()}),
-                **_grouped("by_kind", score.by_kind),
-                **({"answers": [asdict(answered) for answered in score.answers]} if score.answers else {}),
-            }
-            for name, score in scores.items()
-        },
+        "methods": {name: _scores_json(score) for name, score in scores.items()},
     }
 
 
-def _grouped(name: str, groups: Mapping[str, Mapping[str, Interval]]) -> dict[str, Any]:
-    """Return the metrics of groups of questions under a name; nothing if there are no groups."""
-    written = {
-        group: {metric: asdict(interval) for metric, interval in found.items()} for group, found in groups.items()
-    }
-    return {name: written} if written else {}
+def _scores_json(score: MethodScores) -> dict[str, Any]:
+    """Return the scores of a method; groups of questions and answers only if there are any."""
+    found = asdict(score)
+    found["by_hops"] = {str(hops): group for hops, group in found["by_hops"].items()}
+    found["answers"] = list(found["answers"])
+    given = {name: value for name, value in found.items() if value or name not in ("by_hops", "by_kind", "answers")}
+    return {**given.pop("metrics"), **given}

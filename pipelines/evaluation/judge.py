@@ -263,21 +263,12 @@ def _share(part: float, whole: int, without: float) -> float:
 def as_json(found: Judgement) -> dict[str, Any]:
     """Return a judgement in the form that `conspectus judge --json` writes."""
     return {
-        "methods": list(found.methods),
-        "questions": found.questions,
-        "repeats": found.repeats,
-        "criteria": {result.criterion: _criterion_json(found.methods, result) for result in found.criteria},
-        "failures": [asdict(failure) for failure in found.failures],
+        **asdict(found),
+        "criteria": {each.criterion: _criterion_json(found.methods, each) for each in found.criteria},
     }
 
 
 def _criterion_json(methods: Sequence[str], found: CriterionResult) -> dict[str, Any]:
-    return {
-        "win_rates": {
-            name: {rate.other: asdict(rate.rate) for rate in found.rates if rate.method == name} for name in methods
-        },
-        "ties": found.ties,
-        "first_shown": found.first_shown,
-        "inconsistent": found.inconsistent,
-        "reliable": found.reliable,
-    }
+    rates = {name: {rate.other: asdict(rate.rate) for rate in found.rates if rate.method == name} for name in methods}
+    shares = {name: getattr(found, name) for name in ("ties", "first_shown", "inconsistent", "reliable")}
+    return {"win_rates": rates, **shares}

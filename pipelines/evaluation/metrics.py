@@ -117,16 +117,8 @@ def rouge_l(answer: str, references: Sequence[str]) -> float:
     runs of letters and numbers in lower case. rouge_score drops all but a-z and 0-9; on such text both agree. Here
     letters of every script count, those of scripts without spaces one by one.
     """
-    mine = _rouge_tokens(answer)
-    return max((_rouge_l(mine, _rouge_tokens(reference)) for reference in references), default=0.0)
-
-
-def _rouge_l(answer: Sequence[str], reference: Sequence[str]) -> float:
-    return _f1(_common_subsequence(answer, reference), len(answer), len(reference))
-
-
-def _rouge_tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text.lower())
+    mine, *others = (_TOKEN.findall(text.lower()) for text in (answer, *references))
+    return max((_f1(_common_subsequence(mine, other), len(mine), len(other)) for other in others), default=0.0)
 
 
 def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:

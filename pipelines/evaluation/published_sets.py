@@ -24,6 +24,7 @@ from typing import Any
 
 from conspectus.pipelines.evaluation.jsonl import rows_of
 from conspectus.pipelines.exchange.kg.builder import local_name
+from conspectus.query.question.tasks import Task
 from conspectus.storage.errors import InputError
 
 _LANGUAGE = "en"
@@ -31,22 +32,48 @@ _BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 _SEPARATOR = "[SEP]"
 
 
+UNANSWERABLE = "unanswerable"
+"""The kind of questions that the graph or the documents cannot answer."""
+
+
 @dataclass(frozen=True, slots=True)
-class Published:
-    """A question of a published set; see conspectus.pipelines.evaluation.suites.SuiteQuestion."""
+class SuiteQuestion:
+    """A question, its accepted answers, and the ids of the documents that support them.
+
+    Over a graph, `entities` are the names of its topics, `answers` the whole set of things that answer it, and `hops`
+    their distance, 0 if unknown. `kind` names a group of questions that are measured together; one of the kind
+    `unanswerable` has no answers and should be declined. A claim has a `label`: the right verdict. A question about a
+    slot also has the `slot`, `thing [SEP] relation`, in addition to its wording.
+    """
 
     id: str
     question: str
     answers: tuple[str, ...]
+    supporting: tuple[str, ...]
     entities: tuple[str, ...] = ()
     label: str = ""
+    hops: int = 0
     slot: str = ""
+    kind: str = ""
+
+    @property
+    def unanswerable(self) -> bool:
+        """Whether the right answer is that the index does not contain it."""
+        return self.kind == UNANSWERABLE and not self.answers
+
+    @property
+    def task(self) -> Task:
+        """The task: a claim if there is a label and no question mark, which yes-or-no questions have."""
+        if self.slot:
+            return "slots"
+        is_claim = self.label and not self.answers and not self.question.rstrip().endswith(("?", "？"))
+        return "claims" if is_claim else "qa"
 
 
-_Reader = Callable[[dict[str, Any]], Published]
+_Reader = Callable[[dict[str, Any]], SuiteQuestion]
 
 
-def read_published(file: Path) -> list[Published] | None:
+def read_published(file: Path) -> list[SuiteQuestion] | None:
     """Return the questions of a published file, None if the format is unknown.
 
     InputError names the line or the question that differs in form from the others.
@@ -77,14 +104,14 @@ def _some_rows(file: Path) -> Iterator[Any]:
         return
 
 
-def _read(where: str, row: Any, read: Callable[[dict[str, Any]], Published]) -> Published:  # noqa: ANN401
+def _read(where: str, row: Any, read: Callable[[dict[str, Any]], SuiteQuestion]) -> SuiteQuestion:  # noqa: ANN401
     try:
         return read(row)
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise InputError(f"{where}: not a question like the others: {type(error).__name__} {error}") from error
 
 
-def _metaqa(file: Path) -> Iterator[Published]:
+def _metaqa(file: Path) -> Iterator[SuiteQuestion]:
     try:
         lines = file.read_text("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
@@ -96,10 +123,11 @@ def _metaqa(file: Path) -> Iterator[Published]:
         topics = tuple(_BRACKETS.findall(asked))
         if not tab or not topics:
             raise InputError(f"{file}:{number}: a question of MetaQA has a [topic], a tab and answers")
-        yield Published(f"{file.stem}-{number}", _BRACKETS.sub(r"\1", asked).strip(), _each(answers.split("|")), topics)
+        text = _BRACKETS.sub(r"\1", asked).strip()
+        yield SuiteQuestion(f"{file.stem}-{number}", text, _each(answers.split("|")), (), topics)
 
 
-def _whole(file: Path) -> list[Published]:
+def _whole(file: Path) -> list[SuiteQuestion]:
     try:
         found = json.loads(file.read_text("utf-8-sig"))
     except ValueError as error:
@@ -128,28 +156,28 @@ def _of_a_list(first: Any) -> _Reader:  # noqa: ANN401
     return next(known, _cwq)
 
 
-def _webqsp(row: dict[str, Any]) -> Published:
+def _webqsp(row: dict[str, Any]) -> SuiteQuestion:
     parses = row["Parses"]
     answers = [item.get("EntityName") or item["AnswerArgument"] for parse in parses for item in parse["Answers"]]
     topics = _topics(row) or _each([parse.get("TopicEntityName") or "" for parse in parses])
     asked = row.get("ProcessedQuestion") or row["RawQuestion"]
-    return Published(str(row.get("QuestionId") or row["id"]), asked, _each(answers), topics)
+    return SuiteQuestion(str(row.get("QuestionId") or row["id"]), asked, _each(answers), (), topics)
 
 
-def _cwq(row: dict[str, Any]) -> Published:
+def _cwq(row: dict[str, Any]) -> SuiteQuestion:
     answers = [item["answer"] for item in row.get("answers", ())] or _answer_list(row.get("answer"))
-    return Published(str(row["ID"]), row["question"], _each(answers), _topics(row))
+    return SuiteQuestion(str(row["ID"]), row["question"], _each(answers), (), _topics(row))
 
 
-def _named(row: dict[str, Any]) -> Published:
-    return Published(str(row["id"]), row["question"], _each(_answer_list(row["answer"])), _topics(row))
+def _named(row: dict[str, Any]) -> SuiteQuestion:
+    return SuiteQuestion(str(row["id"]), row["question"], _each(_answer_list(row["answer"])), (), _topics(row))
 
 
-def _rog(row: dict[str, Any]) -> Published:
-    return Published(str(row["id"]), row["question"], _each(row["answer"]), _each(row["q_entity"]))
+def _rog(row: dict[str, Any]) -> SuiteQuestion:
+    return SuiteQuestion(str(row["id"]), row["question"], _each(row["answer"]), (), _each(row["q_entity"]))
 
 
-def _qald(row: dict[str, Any]) -> Published:
+def _qald(row: dict[str, Any]) -> SuiteQuestion:
     asked = {item["language"]: item["string"] for item in row["question"] if item.get("string")}
     answers: list[str] = []
     label = ""
@@ -158,28 +186,30 @@ def _qald(row: dict[str, Any]) -> Published:
             label = str(result["boolean"]).lower()
         for binding in result.get("results", {}).get("bindings", ()):
             answers += [local_name(item["value"]) for item in binding.values()]
-    return Published(str(row["id"]), asked.get(_LANGUAGE) or next(iter(asked.values())), _each(answers), label=label)
+    text = asked.get(_LANGUAGE) or next(iter(asked.values()))
+    return SuiteQuestion(str(row["id"]), text, _each(answers), (), label=label)
 
 
-def _kilt(row: dict[str, Any]) -> Published:
+def _kilt(row: dict[str, Any]) -> SuiteQuestion:
     subject, separator, relation = (part.strip() for part in row["input"].partition(_SEPARATOR))
     answers = _each([item.get("answer") or "" for item in row.get("output") or ()] or _answer_list(row.get("answer")))
     if not separator:
-        return Published(str(row["id"]), row["input"], answers, _topics(row))
+        return SuiteQuestion(str(row["id"]), row["input"], answers, (), _topics(row))
     worded = row.get("template_questions") or (row.get("meta") or {}).get("template_questions")
     templates = worded or [f"What is the {relation} of {subject}?"]
-    return Published(
-        str(row["id"]), templates[0], answers, _topics(row) or (subject,), slot=f"{subject} {_SEPARATOR} {relation}"
+    return SuiteQuestion(
+        str(row["id"]), templates[0], answers, (), _topics(row) or (subject,), slot=f"{subject} {_SEPARATOR} {relation}"
     )
 
 
-def _creak(row: dict[str, Any]) -> Published:
+def _creak(row: dict[str, Any]) -> SuiteQuestion:
     topics = _topics(row) or _each([row.get("entity") or ""])
-    return Published(str(row.get("ex_id") or row["id"]), row["sentence"], (), topics, str(row.get("label", "")).lower())
+    label = str(row.get("label", "")).lower()
+    return SuiteQuestion(str(row.get("ex_id") or row["id"]), row["sentence"], (), (), topics, label)
 
 
-def _fever(row: dict[str, Any]) -> Published:
-    return Published(str(row["id"]), row["claim"], (), label=str(row.get("label", "")))
+def _fever(row: dict[str, Any]) -> SuiteQuestion:
+    return SuiteQuestion(str(row["id"]), row["claim"], (), (), label=str(row.get("label", "")))
 
 
 def _topics(row: dict[str, Any]) -> tuple[str, ...]:

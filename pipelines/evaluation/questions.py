@@ -6,7 +6,7 @@ for each task. The model does not see the corpus, so no question can be answered
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -163,17 +163,7 @@ async def generate(model: LanguageModel, about: Description, users: int, tasks: 
 
 def write_questions(path: Path, questions: Sequence[MadeQuestion]) -> None:
     """Write the `questions.jsonl` of a suite, without accepted answers and supporting documents."""
-    rows = [
-        {
-            "id": item.id,
-            "question": item.question,
-            "answers": [],
-            "supporting": [],
-            "user": item.user,
-            "task": item.task,
-        }
-        for item in questions
-    ]
+    rows = [{**asdict(item), "answers": [], "supporting": []} for item in questions]
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
 
 

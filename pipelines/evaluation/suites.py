@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 from conspectus.pipelines.evaluation.jsonl import rows_of
+from conspectus.pipelines.evaluation.published_sets import SuiteQuestion as SuiteQuestion
 from conspectus.pipelines.evaluation.published_sets import brings_graphs, read_published
 from conspectus.query.context import Context
 from conspectus.query.menu import Method
@@ -19,43 +20,6 @@ from conspectus.query.types import Answer, Answerer, TopicAnswerer, ignore_piece
 from conspectus.storage.errors import InputError, ModelError
 from conspectus.storage.hashing import digest, file_digest
 from conspectus.storage.settings import Settings
-
-UNANSWERABLE = "unanswerable"
-"""The kind of questions that the graph or the documents cannot answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteQuestion:
-    """A question, its accepted answers, and the ids of the documents that support them.
-
-    Over a graph, `entities` are the names of its topics, `answers` the whole set of things that answer it, and `hops`
-    their distance, 0 if unknown. `kind` names a group of questions that are measured together; one of the kind
-    `unanswerable` has no answers and should be declined. A claim has a `label`: the right verdict. A question about a
-    slot also has the `slot`, `thing [SEP] relation`, in addition to its wording.
-    """
-
-    id: str
-    question: str
-    answers: tuple[str, ...]
-    supporting: tuple[str, ...]
-    entities: tuple[str, ...] = ()
-    label: str = ""
-    hops: int = 0
-    slot: str = ""
-    kind: str = ""
-
-    @property
-    def unanswerable(self) -> bool:
-        """Whether the right answer is that the index does not contain it."""
-        return self.kind == UNANSWERABLE and not self.answers
-
-    @property
-    def task(self) -> Task:
-        """The task: a claim if there is a label and no question mark, which yes-or-no questions have."""
-        if self.slot:
-            return "slots"
-        is_claim = self.label and not self.answers and not self.question.rstrip().endswith(("?", "？"))
-        return "claims" if is_claim else "qa"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +108,12 @@ def read_questions(path: Path) -> tuple[SuiteQuestion, ...]:
     file = questions_file(path)
     if not file.is_file():
         raise InputError(f"there are no questions at {file}")
-    published = read_published(file)
-    if published is None:
-        found = tuple(_question(path_line, row) for path_line, row in rows_of(file))
-    else:
-        found = tuple(
-            SuiteQuestion(item.id, item.question, item.answers, (), item.entities, item.label, slot=item.slot)
-            for item in published
-        )
+    found = read_published(file)
+    if found is None:
+        found = [_question(path_line, row) for path_line, row in rows_of(file)]
     if not found:
         raise InputError(f"{file} contains no question")
-    return found
+    return tuple(found)
 
 
 def _question(where: str, row: Any) -> SuiteQuestion:  # noqa: ANN401  (any JSON value may appear in a file)

@@ -37,7 +37,7 @@ def values_of(text: str, methods: Sequence[str] = ()) -> Values:
     values = tuple(dict.fromkeys(part.strip() for part in listed.split(",") if part.strip()))
     if not (equals and key and values):
         raise UsageError(f"--sweep takes [section.]key=value,..., not {text!r}")
-    found = [name for name in _sections() if key in _keys(name)]
+    found = [name for name in Settings.model_fields if name not in _NOT_SWEPT and key in _keys(name)]
     if section:
         found = [name for name in found if name == section]
     if not found:
@@ -92,10 +92,6 @@ def evaluate_each(
             scores |= {f"{name} ({topic})" if len(topics) > 1 else name: item for name, item in made.items()}
         found[value] = scores
     return found
-
-
-def _sections() -> list[str]:
-    return [name for name in Settings.model_fields if name not in _NOT_SWEPT]
 
 
 def _keys(section: str) -> frozenset[str]:

@@ -158,13 +158,12 @@ _OPENERS: Mapping[str, Callable[[IO[bytes]], Any]] = {
 }  # fmt: skip
 
 
-def read_zip(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
+def read_zip(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     """Yield the rows of all members, in the order of the archive; `within` is the member's name.
 
     Hidden members and clutter are left out as in folders. Members that are encrypted, damaged, links, compressed beyond
     the limit, or that have a taken name or one outside the archive's folder are lost; the others are read.
     """
-    nest = nest or Nest.outermost(settings)
     with path.open("rb") as stream:
         try:
             archive = zipfile.ZipFile(stream)
@@ -218,9 +217,8 @@ def _zip_blocks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[byt
         raise Unreadable("damaged archive member", str(error)) from error
 
 
-def read_tar(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
+def read_tar(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     """Yield the rows of all members, as `read_zip` does. Raises Unreadable at the point where an archive is damaged."""
-    nest = nest or Nest.outermost(settings)
     try:
         with path.open("rb") as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
             yield from _not_empty(_tar_members(archive, settings, nest))
@@ -257,9 +255,8 @@ def _tar_blocks(member: IO[bytes]) -> Iterator[bytes]:
         raise Unreadable("damaged archive member", str(error)) from error
 
 
-def read_gzip(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
+def read_gzip(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     """Yield the rows of a compressed file, in the format of the suffix before .gz (.tar for .tgz)."""
-    nest = nest or Nest.outermost(settings)
     suffix = readable_suffix(path.name)
     packing = next((one for one in PACKED if suffix.endswith(one)), ".gz")
     inner = ".tar" if suffix == ".tgz" else suffix.removesuffix(packing)

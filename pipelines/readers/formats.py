@@ -117,7 +117,13 @@ def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -
         return _read_by_plugin(plugins("readers")[last], path, settings)
     module, function = READERS[last]
     reader: Any = getattr(import_module(f"conspectus.pipelines.readers.{module}"), function)
-    rows: Iterator[Row | Lost] = reader(path, settings, nest) if last in CONTAINERS else reader(path, settings)
+    rows: Iterator[Row | Lost]
+    if last in CONTAINERS:
+        from conspectus.pipelines.readers.archives import Nest
+
+        rows = reader(path, settings, nest or Nest.outermost(settings))
+    else:
+        rows = reader(path, settings)
     if settings.ocr == "pictures" and last in WITH_PICTURES and can_recognise():
         from conspectus.pipelines.readers.scans import rows_and_pictures
 

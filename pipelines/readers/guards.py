@@ -98,39 +98,30 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 def open_zip(
     source: Path | IO[bytes], max_bytes: int = MAX_BYTES, max_entries: int = MAX_ENTRIES
 ) -> Iterator[zipfile.ZipFile]:
-    """Open an archive that passes `check_archive`. Raises Unreadable if it is not an archive or does not pass."""
-    if isinstance(source, Path):
-        with source.open("rb") as stream, open_zip(stream, max_bytes, max_entries) as archive:
-            yield archive
-        return
+    """Open an archive. Raises Unreadable if it is none, or may be harmful, judged by its directory.
+
+    It refuses too many members, too much declared data, large members with a high compression ratio, encrypted ones,
+    compression methods whose output zipfile cannot bound, names that lead out of the archive's folder, and members that
+    share bytes. Nothing is inflated.
+    """
     try:
         archive = zipfile.ZipFile(source)
     except ZIP_ERRORS as error:
         raise Unreadable("damaged archive", str(error)) from error
     with archive:
-        check_archive(archive, max_bytes, max_entries)
+        members = archive.infolist()
+        if len(members) > max_entries:
+            raise Unreadable("archive too large", f"{len(members)} members; the limit is {max_entries}")
+        total = sum(member.file_size for member in members)
+        if total > max_bytes:
+            raise Unreadable("archive too large", f"{total} bytes when inflated; the limit is {max_bytes}")
+        for member in members:
+            if leads_elsewhere(member.orig_filename):
+                raise Unreadable("archive member whose name points elsewhere", repr(member.orig_filename))
+            if why := bad_member(member):
+                raise Unreadable(why[0], f"archive member {member.orig_filename} {why[1]}".rstrip())
+        _check_overlaps(members, archive.start_dir)
         yield archive
-
-
-def check_archive(archive: zipfile.ZipFile, max_bytes: int = MAX_BYTES, max_entries: int = MAX_ENTRIES) -> None:
-    """Raise Unreadable for an archive that may be harmful, judged by its directory; nothing is inflated.
-
-    It refuses too many members, too much declared data, large members with a high compression ratio, encrypted ones,
-    compression methods whose output zipfile cannot bound, names that lead out of the archive's folder, and members that
-    share bytes.
-    """
-    members = archive.infolist()
-    if len(members) > max_entries:
-        raise Unreadable("archive too large", f"{len(members)} members; the limit is {max_entries}")
-    total = sum(member.file_size for member in members)
-    if total > max_bytes:
-        raise Unreadable("archive too large", f"{total} bytes when inflated; the limit is {max_bytes}")
-    for member in members:
-        if leads_elsewhere(member.orig_filename):
-            raise Unreadable("archive member whose name points elsewhere", repr(member.orig_filename))
-        if why := bad_member(member):
-            raise Unreadable(why[0], f"archive member {member.orig_filename} {why[1]}".rstrip())
-    _check_overlaps(members, archive.start_dir)
 
 
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:

@@ -54,7 +54,7 @@ class _Policy(EmailPolicy):
         return name, value[: MAX_PART_HEADER if name.lower().startswith("content-") else MAX_HEADER]
 
 
-def read_mail(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
+def read_mail(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     """Yield the text of a message, then the rows of its attachments; `within` is the name of the attachment.
 
     The title is the subject; from, to, cc, date, message_id, in_reply_to and references are metadata, the last three as
@@ -63,13 +63,11 @@ def read_mail(path: Path, settings: InputSettings, nest: Nest | None = None) -> 
     ignored. An attached message is read in the same way. Raises Unreadable for a message with neither text nor
     attachments.
     """
-    nest = nest or Nest.outermost(settings)
     yield from message_rows(_parsed(path.read_bytes()), settings, nest)
 
 
-def read_mailbox(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
+def read_mailbox(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     """Yield the rows of the messages of a mailbox, numbered from 1; for an attachment, `within` is NUMBER/NAME."""
-    nest = nest or Nest.outermost(settings)
     number = 0
     for number, content in enumerate(_messages(path), start=1):
         nest.budget.spend_part()

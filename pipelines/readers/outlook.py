@@ -27,7 +27,7 @@ _SENT = b"\x40\x00\x39\x00"
 _EPOCH = datetime.datetime(1601, 1, 1, tzinfo=datetime.UTC)
 
 
-def read_msg(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
+def read_msg(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     """Yield the text of a message, then the rows of its attachments, as for other mail; Unreadable if it is damaged."""
     from olefile import OleFileIO
 
@@ -38,7 +38,7 @@ def read_msg(path: Path, settings: InputSettings, nest: Nest | None = None) -> I
             message = _message(file, [])
     except (OSError, IndexError, OverflowError, struct.error, *PARSER_ERRORS) as error:
         raise Unreadable("damaged message", type(error).__name__) from error
-    yield from message_rows(message, settings, nest or Nest.outermost(settings))
+    yield from message_rows(message, settings, nest)
 
 
 def _message(file: "OleFileIO", inside: list[str]) -> EmailMessage:

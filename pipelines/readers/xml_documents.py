@@ -58,6 +58,8 @@ _META = {
 }  # fmt: skip
 _MARKS = frozenset("bibr aff fn corresp author-notes".split())
 """Kinds of cross-references whose text is only a number or sign."""
+_NAMES = "given-names firstname first-name othername middle-name surname last-name suffix".split()
+"""The parts of a person's name, in the order in which they are written."""
 _DEEPEST = 6
 _DECLARATION = re.compile(r"\s*<\?xml")
 
@@ -117,28 +119,13 @@ def _elements(root: "_Element", path: str) -> "list[_Element]":
 
 def _empty(element: "_Element") -> None:
     """Remove what is in an element."""
-    tail = element.tail
-    element.clear()
-    element.tail = tail
+    element.clear(keep_tail=True)  # type: ignore[call-arg]  # unknown to the stubs
 
 
 def _name(element: "_Element") -> str:
     """Return the name of a person, the given names first."""
-    parts = [local(one) for one in element.iter()]
-    if "surname" in parts or "last-name" in parts:
-        wanted = (
-            "given-names",
-            "firstname",
-            "first-name",
-            "othername",
-            "middle-name",
-            "surname",
-            "last-name",
-            "suffix",
-        )
-        named = sorted(
-            (one for one in element.iter() if local(one) in wanted), key=lambda one: wanted.index(local(one))
-        )
+    named = sorted((one for one in element.iter() if local(one) in _NAMES), key=lambda one: _NAMES.index(local(one)))
+    if any(local(one) in ("surname", "last-name") for one in named):
         return " ".join(map(_text, named))
     inner = next((one for one in element.iter() if local(one) in ("collab", "personname", "string-name")), element)
     return _text(inner)
@@ -177,10 +164,10 @@ def _as_html(root: "_Element") -> None:
             heading.text, heading.tail, element.text = _HEADS[name], element.text, None
             depths[heading], heading.tag = depth, f"h{min(depth, _DEEPEST)}"
         if name == "title" and parent is not None and (local(parent) in ("section", "article")):
-            text, tail = " ".join(map(_text, element)), element.tail
+            text = " ".join(map(_text, element))
             if len(element) and all(local(child) in ("p", "empty-line") for child in element):  # of FictionBook
-                element.clear()
-                element.text, element.tail = text, tail
+                _empty(element)
+                element.text = text
             element.tag = f"h{min(depth, _DEEPEST)}"
         elif name == "entry" and any(local(one) == "thead" for one in element.iterancestors()):
             element.tag = "th"

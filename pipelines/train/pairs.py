@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from conspectus.pipelines.evaluation.graphqa.questions import first_of
 from conspectus.query.methods.fasttog.text import Triple
 from conspectus.storage.errors import InputError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,6 @@ class TrainingPair:
 
 
 class _PairLine(BaseModel):
-    model_config = ConfigDict(extra="ignore")
     text: str = Field(min_length=1)
     triples: list[tuple[str, str, str]] = Field(min_length=1)
 
@@ -49,9 +49,7 @@ def _read(file: Path) -> list[TrainingPair]:
         try:
             made = _PairLine.model_validate_json(line)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise InputError(f"{file}, line {number}: {where + ': ' if where else ''}{first['msg']}") from error
+            raise InputError(f"{file}, line {number}: {first_of(error)}") from error
         found.append(TrainingPair(tuple(made.triples), " ".join(made.text.split())))
     return found
 

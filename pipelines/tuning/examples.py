@@ -5,7 +5,7 @@ from records that follow the rules that the examples teach.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from conspectus.pipelines.steps.extract.llm import ShownChunk
@@ -19,7 +19,6 @@ STEP = "tune"
 
 _DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 _STATUS = ("TRUE", "FALSE", "SUSPECTED")
-_STRENGTHS = (1, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ def elements_in(shown: ShownChunk, types: Sequence[str]) -> Checked:
         relations = []
         for relation in read.relations:
             source, target = entities.get(name_key(relation.source)), entities.get(name_key(relation.target))
-            said = relation.predicate and relation.description and _is_strength(relation.strength)
+            said = relation.predicate and relation.description and 1 <= (relation.strength or 0) <= 10
             if source and target and said and _fits(relation):
                 relations.append(replace(relation, source=source.name, target=target.name))
         return Records(tuple(entities.values()), tuple(relations))
@@ -122,31 +121,19 @@ def claims_in(shown: ShownChunk) -> Checked:
 
 def written(made: Sequence[ExampleDraft], types: Sequence[str]) -> str:
     """Return the examples of entities and relationships in the format of the prompt."""
-    listed = ", ".join(types)
-    return "\n\n".join(
-        render(
-            "index/tuned_example",
-            number=str(number),
-            entity_types=listed,
-            text=shown.text,
-            records=write_records(records),
-            **shown.place,
-        )
-        for number, (shown, records) in enumerate(_kept(made), 1)
-    )
+    return _written("index/tuned_example", made, entity_types=", ".join(types))
 
 
 def written_claims(made: Sequence[ExampleDraft]) -> str:
     """Return the examples of claims in the format of the prompt."""
+    return _written("index/tuned_claims_example", made)
+
+
+def _written(template: str, made: Sequence[ExampleDraft], **values: str) -> str:
+    kept = [(each.shown, write_records(each.records)) for each in made if each.records is not None]
     return "\n\n".join(
-        render(
-            "index/tuned_claims_example",
-            number=str(number),
-            text=shown.text,
-            records=write_records(records),
-            **shown.place,
-        )
-        for number, (shown, records) in enumerate(_kept(made), 1)
+        render(template, number=str(number), text=shown.text, records=records, **shown.place, **values)
+        for number, (shown, records) in enumerate(kept, 1)
     )
 
 
@@ -155,27 +142,12 @@ def can_be_shown(text: str) -> bool:
     return "<|" not in text and "|>" not in text
 
 
-async def counted(work: Awaitable[ExampleDraft], tell: Callable[[], None]) -> ExampleDraft:
-    """Return the result of the work and report progress."""
-    made = await work
-    tell()
-    return made
-
-
-def _kept(made: Sequence[ExampleDraft]) -> list[tuple[ShownChunk, Records]]:
-    return [(example.shown, example.records) for example in made if example.records is not None]
-
-
 def _size(records: Records) -> int:
     return len(records.entities) + len(records.relations) + len(records.claims)
 
 
 def _fits(record: Record) -> bool:
     return not flaw(record) and is_writable(record)
-
-
-def _is_strength(number: float | None) -> bool:
-    return number is not None and _STRENGTHS[0] <= number <= _STRENGTHS[1]
 
 
 def _plain(text: str) -> str:

@@ -18,10 +18,10 @@ from conspectus.pipelines.steps.documents import read_documents
 from conspectus.pipelines.steps.extract.llm import ShownChunk, passages_of
 from conspectus.pipelines.tuning.examples import (
     STEP,
+    Checked,
     ExampleDraft,
     can_be_shown,
     claims_in,
-    counted,
     elements_in,
     make_example,
     written,
@@ -32,7 +32,7 @@ from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.client.usage_and_cost import Spending
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.prompts.language_model import LanguageModel, Message, Request
+from conspectus.prompts.language_model import Request
 from conspectus.prompts.render import messages, prompt_text, prompts_of, render, tagged
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.storage.arrays import Vectors
@@ -196,10 +196,10 @@ async def _ask(
     tell = _counter(progress, 3 + len(shown) * (2 if settings.claims else 1))
 
     prompt = messages("index/tune_domain", sample=_excerpts(texts))
-    domain = await ask_for(model, _request(prompt), DomainAnswer)
+    domain = await ask_for(model, Request(prompt, STEP), DomainAnswer)
     tell()
     prompt = messages("index/tune_persona", domain=domain.domain, language=domain.language)
-    persona = await ask_for(model, _request(prompt), PersonaAnswer)
+    persona = await ask_for(model, Request(prompt, STEP), PersonaAnswer)
     tell()
     prompt = messages(
         "index/tune_entity_types",
@@ -209,15 +209,24 @@ async def _ask(
         most=str(MOST_TYPES),
         language=domain.language,
     )
-    types = tuple((await ask_for(model, _request(prompt), TypesAnswer)).types)
+    types = tuple((await ask_for(model, Request(prompt, STEP), TypesAnswer)).types)
     tell()
     told = render("index/tuned_domain", domain=domain.domain, language=domain.language)
     prompts = TunedPrompts(told, persona.extraction, persona.reports)
-    ask = _Examples(model, prompts.extracts_as(), types, domain.language, settings.claim_description)
-    works = [ask.elements(item) for item in shown]
+    named = {"persona": prompts.extracts_as(), "entity_types": ", ".join(types), "language": domain.language}
+
+    async def make(one: ShownChunk, template: str, examples: str, checked: Checked, **more: str) -> ExampleDraft:
+        texts = {"examples": prompt_text(examples), "text": one.text, **named, **more, **one.place}
+        draft = await make_example(model, one, messages(template, **texts), checked)
+        tell()
+        return draft
+
+    works = [make(one, "index/tune_example", "index/extract_examples", elements_in(one, types)) for one in shown]
     if settings.claims:
-        works += [ask.claims(item) for item in shown]
-    made = await gather_all(counted(work, tell) for work in works)
+        about = settings.claim_description
+        kind = "index/tune_claims_example", "index/claims_examples"
+        works += [make(one, *kind, claims_in(one), claim_description=about) for one in shown]
+    made = await gather_all(works)
     elements, claims = made[: len(shown)], made[len(shown) :]
     return Tuning(
         domain.language,
@@ -234,48 +243,8 @@ async def _ask(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Examples:
-    """The common inputs of all examples of a corpus."""
-
-    model: LanguageModel
-    persona: str
-    types: tuple[str, ...]
-    language: str
-    claim_description: str
-
-    async def elements(self, shown: ShownChunk) -> ExampleDraft:
-        prompt = messages(
-            "index/tune_example",
-            persona=self.persona,
-            entity_types=", ".join(self.types),
-            language=self.language,
-            examples=prompt_text("index/extract_examples"),
-            text=shown.text,
-            **shown.place,
-        )
-        return await make_example(self.model, shown, prompt, elements_in(shown, self.types))
-
-    async def claims(self, shown: ShownChunk) -> ExampleDraft:
-        prompt = messages(
-            "index/tune_claims_example",
-            persona=self.persona,
-            claim_description=self.claim_description,
-            entity_types=", ".join(self.types),
-            language=self.language,
-            examples=prompt_text("index/claims_examples"),
-            text=shown.text,
-            **shown.place,
-        )
-        return await make_example(self.model, shown, prompt, claims_in(shown))
-
-
 def _excerpts(texts: Sequence[str]) -> str:
     return "\n\n".join(tagged("excerpt", text) for text in texts)
-
-
-def _request(prompt: tuple[Message, ...]) -> Request:
-    return Request(prompt, STEP)
 
 
 def _counter(progress: Progress, total: int) -> Callable[[], None]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from conspectus.pipelines.evaluation.graphqa.questions import (
+    Cut,
     CutQuestion,
     GraphQa,
     GraphQuestion,
@@ -25,16 +26,15 @@ _ASKED = 'Does argument 2 support or counter argument 1? Answer with one word, "
 _TRIPLE = re.compile(r"\(([^();]+);([^();]+);([^();]+)\)\s*")
 
 
-def find_explagraphs(place: Path) -> list[Path]:
-    """Return the files of a folder, or the file, whose first line that is not blank has this form."""
+def read_explagraphs(place: Path, _cut: Cut) -> GraphQa | None:
+    """Return the questions of the file, or of the files of a folder, in this form, divided; None if there are none.
+
+    The first line that is not blank shows the form. Errors are those of `collected`.
+    """
     files = sorted(place.glob("*.tsv")) if place.is_dir() else [place]
-    return [file for file in files if file.suffix == ".tsv" and file.is_file() and _is_stance_file(file)]
-
-
-def read_explagraphs(files: Sequence[Path]) -> GraphQa:
-    """Return the questions of the files, divided; errors as for `collected`."""
+    files = [file for file in files if file.suffix == ".tsv" and file.is_file() and _is_stance_file(file)]
     rows = (row for file in files for row in _rows(file))
-    return collected("explagraphs", "accuracy", files[0], [rows], STANCES)
+    return collected("explagraphs", "accuracy", place, [rows], STANCES) if files else None
 
 
 def _is_stance_file(file: Path) -> bool:

@@ -9,7 +9,7 @@ The files of a folder determine the data set.
 
 import random
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -94,16 +94,13 @@ def read_graphqa(place: Path, cut: Cut = whole) -> GraphQa:
     Unreadable questions are its `failures`; InputError names the first if they are more than a twentieth, and a file of
     an unknown form. ExplaGraphs' graphs are small and never cut, as in the paper.
     """
-    from conspectus.pipelines.evaluation.graphqa.explagraphs import find_explagraphs, read_explagraphs
-    from conspectus.pipelines.evaluation.graphqa.scenes import find_scenes, read_scenes
-    from conspectus.pipelines.evaluation.graphqa.webqsp import find_webqsp, read_webqsp
+    from conspectus.pipelines.evaluation.graphqa.explagraphs import read_explagraphs
+    from conspectus.pipelines.evaluation.graphqa.scenes import read_scenes
+    from conspectus.pipelines.evaluation.graphqa.webqsp import read_webqsp
 
-    if stances := find_explagraphs(place):
-        return read_explagraphs(stances)
-    if scenes := find_scenes(place):
-        return read_scenes(scenes, cut)
-    if webqsp := find_webqsp(place):
-        return read_webqsp(webqsp, cut)
+    for read in (read_explagraphs, read_scenes, read_webqsp):
+        if found := read(place, cut):
+            return found
     raise InputError(
         f"{place} is not a set of questions about graphs; expected are ExplaGraphs' .tsv, GQA's *sceneGraphs.json with "
         "*questions.json, RoG's .jsonl, or a suite with kg.tsv"
@@ -125,13 +122,8 @@ class CutQuestion:
     group: Hashable
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A question without a graph or without an answer: sets contain some, which is not an error."""
-
-
-Row = CutQuestion | Failure | LeftOut
-"""The result of reading one row of a file."""
+Row = CutQuestion | Failure | None
+"""The result of reading one row of a file. A question without a graph or an answer is None: that is not an error."""
 _Kept = tuple[Hashable, GraphQuestion]
 
 
@@ -228,12 +220,7 @@ def _check(n_found: int, failures: Sequence[Failure]) -> None:
 
 
 def _mean(sizes: Sequence[Size]) -> Size:
-    n = len(sizes)
-    return Size(
-        sum(size.nodes for size in sizes) / n,
-        sum(size.edges for size in sizes) / n,
-        sum(size.tokens for size in sizes) / n,
-    )
+    return Size(*(sum(column) / len(sizes) for column in zip(*map(astuple, sizes), strict=True)))
 
 
 _MOST_KNOWN = 1_000_000

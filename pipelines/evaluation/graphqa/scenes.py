@@ -6,7 +6,6 @@ graph is missing are left out; those about one image stay in one part of the div
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from conspectus.pipelines.evaluation.graphqa.questions import (
     CutQuestion,
     GraphQa,
     GraphQuestion,
-    LeftOut,
     Row,
     collected,
     failure,
@@ -53,31 +51,21 @@ class _Question(BaseModel):
     answer: str
 
 
-@dataclass(frozen=True, slots=True)
-class SceneFiles:
-    """The paths of the graphs and the questions in a folder."""
+def read_scenes(place: Path, cut: Cut) -> GraphQa | None:
+    """Return the questions of a folder, divided; None if it lacks graphs or questions.
 
-    graphs: tuple[Path, ...]
-    questions: tuple[Path, ...]
-
-
-def find_scenes(place: Path) -> SceneFiles | None:
-    """Return the files of a folder, None if it lacks graphs or questions."""
-    if not place.is_dir():
-        return None
+    Errors are those of `collected`, and InputError if a file is not a JSON object.
+    """
     graphs, questions = sorted(place.glob("*sceneGraphs.json")), sorted(place.glob("*questions.json"))
-    return SceneFiles(tuple(graphs), tuple(questions)) if graphs and questions else None
+    if not graphs or not questions:
+        return None
+    return collected("scenegraphs", "accuracy", questions[0], [_rows(graphs, questions, cut)])
 
 
-def read_scenes(files: SceneFiles, cut: Cut) -> GraphQa:
-    """Return the questions, divided; errors as for `collected`, and InputError if a file is not a JSON object."""
-    return collected("scenegraphs", "accuracy", files.questions[0], [_rows(files, cut)])
-
-
-def _rows(files: SceneFiles, cut: Cut) -> Iterator[Row]:
-    scenes = _pooled(files.graphs)
+def _rows(graphs: Sequence[Path], questions: Sequence[Path], cut: Cut) -> Iterator[Row]:
+    scenes = _pooled(graphs)
     read: dict[str, TextualGraph | str] = {}
-    for id_, (file, value) in _pooled(files.questions).items():
+    for id_, (file, value) in _pooled(questions).items():
         try:
             asked = _Question.model_validate(value)
         except ValidationError as error:
@@ -85,7 +73,7 @@ def _rows(files: SceneFiles, cut: Cut) -> Iterator[Row]:
             continue
         image = asked.imageId
         if image not in scenes:
-            yield LeftOut()
+            yield None
             continue
         if image not in read:
             read[image] = _graph(scenes[image][1])
@@ -93,7 +81,7 @@ def _rows(files: SceneFiles, cut: Cut) -> Iterator[Row]:
         if isinstance(graph, str):
             yield failure(f"{scenes[image][0]}: scene {image}", graph)
         elif not graph.nodes or not asked.answer.strip():
-            yield LeftOut()
+            yield None
         else:
             question = clean(asked.question)
             yield CutQuestion(GraphQuestion(id_, cut(graph, question), question, (clean(asked.answer),)), graph, image)

@@ -7,7 +7,6 @@ as in the paper; a suite's have the form of its index, so that a model trained o
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from conspectus.pipelines.evaluation.graphqa.questions import (
     CutQuestion,
     GraphQa,
     GraphQuestion,
-    LeftOut,
     Row,
     collected,
     failure,
@@ -49,32 +47,25 @@ class _RogRow(BaseModel):
     graph: list[tuple[str, str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class WebQspFiles:
-    """RoG's files, three if they divide the questions, or one; or a suite's folder."""
-
-    files: tuple[Path, ...] = ()
-    suite: Path | None = None
+def is_suite(place: Path) -> bool:
+    """Return whether a folder is a suite over one graph."""
+    return (place / GRAPH).is_file() and (place / QUESTIONS).is_file()
 
 
-def find_webqsp(place: Path) -> WebQspFiles | None:
-    """Return the files of a folder or file, None if they have another form."""
-    if place.is_file():
-        return WebQspFiles((place,)) if place.suffix == ".jsonl" and brings_graphs(place) else None
-    if (place / GRAPH).is_file() and (place / QUESTIONS).is_file():
-        return WebQspFiles(suite=place)
-    files = [path for path in sorted(place.glob("*.jsonl")) if brings_graphs(path)]
+def read_webqsp(place: Path, cut: Cut) -> GraphQa | None:
+    """Return the questions of a folder or file that have answers and a graph, divided; None if it has another form.
+
+    RoG's files are three if they divide the questions, or one. Errors are those of `collected`.
+    """
+    if is_suite(place):
+        return collected("webqsp", "hit@1", place, [_of_suite(place, cut)])
+    files = [path for path in ([place] if place.is_file() else sorted(place.glob("*.jsonl"))) if brings_graphs(path)]
     parts = [[file for file in files if file.stem.startswith(names)] for names in _PARTS]
     if all(len(part) == 1 for part in parts):
-        return WebQspFiles(tuple(part[0] for part in parts))
-    return WebQspFiles((files[0],)) if len(files) == 1 else None
-
-
-def read_webqsp(found: WebQspFiles, cut: Cut) -> GraphQa:
-    """Return the questions that have answers and a graph, divided; errors as for `collected`."""
-    if found.suite is not None:
-        return collected("webqsp", "hit@1", found.suite, [_of_suite(found.suite, cut)])
-    return collected("webqsp", "hit@1", found.files[0], [_of_rog(file, cut) for file in found.files])
+        files = [part[0] for part in parts]
+    elif len(files) != 1:
+        return None
+    return collected("webqsp", "hit@1", files[0], [_of_rog(file, cut) for file in files])
 
 
 def read_retrieved(folder: Path, retrieve: Callable[[SuiteQuestion], TextualGraph]) -> GraphQa:
@@ -121,7 +112,7 @@ def _of_suite(folder: Path, cut: Cut) -> Iterator[Row]:
 def _asked(id_: str, graph: TextualGraph, question: str, answers: Sequence[str], cut: Cut) -> Row:
     accepted = tuple(dict.fromkeys(answer for answer in answers if answer.strip()))
     if not (graph.edges and accepted):
-        return LeftOut()
+        return None
     return CutQuestion(GraphQuestion(id_, cut(graph, question), question, accepted), graph, id_)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.exchange.export_result import ExportResult, columns
 from conspectus.pipelines.exchange.graphrag.documents import CREATED
-from conspectus.pipelines.exchange.graphrag.schema import ROOT, TABLES, arrow_table
+from conspectus.pipelines.exchange.graphrag.schema import ROOT, arrow_table
 from conspectus.storage.hashing import entity_id
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Relation, Report, Span
@@ -22,8 +22,6 @@ from conspectus.storage.text.normalise import entity_key
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FILES = (*(f"{name}.parquet" for name in TABLES), "embeddings.*.parquet")
-"""Patterns of the files of an export."""
 NO_DATE = "1970-01-01"
 """The period of a community: an index does not store when it was made."""
 _VECTORS: Mapping[str, tuple[type, str]] = {

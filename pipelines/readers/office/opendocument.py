@@ -49,7 +49,10 @@ def _add(element: "_Element", draft: Draft, *, in_list: bool) -> None:
             text = _text(node, draft)
             draft.add(f"- {text}" if in_list and text else text, "\n" if in_list else "\n\n")
         elif name == "table":
-            rows = [[_cell(cell, draft) for cell in _inside(row, "table-cell")] for row in _inside(node, "table-row")]
+            rows = [
+                [" ".join(_text(cell, draft).split()) for cell in _inside(row, "table-cell")]
+                for row in _inside(node, "table-row")
+            ]
             draft.add(markdown_table(rows, n_headers=1 if len(rows) > 1 else 0))
         elif name not in _LEFT_OUT and isinstance(node.tag, str):
             _add(node, draft, in_list=in_list or name == "list")
@@ -62,10 +65,6 @@ def _inside(element: "_Element", name: str) -> "Iterator[_Element]":
             yield node
         elif local(node) in ("table-header-rows", "table-rows", "table-row-group"):
             yield from _inside(node, name)
-
-
-def _cell(cell: "_Element", draft: Draft) -> str:
-    return " ".join(_text(cell, draft).split())
 
 
 def _text(element: "_Element", draft: Draft) -> str:

@@ -72,7 +72,7 @@ class PageFonts:
         found: dict[str, list[str]] = {}
         run: list[_Line] = []
         for line in (*self._lines, None):
-            if line is not None and self._is_code(line):
+            if line is not None and all(map(self._is_monospaced, line.asked())):
                 run.append(line)
                 continue
             if len(run) >= _FEWEST_OF_CODE:
@@ -83,7 +83,7 @@ class PageFonts:
 
     def title(self) -> str:
         """Return the largest lines at the top of the page; "" if none is larger than most."""
-        heights = [self._height(line) for line in self._lines]
+        heights = [median(self._box(at)[1] for at in line.asked()) for line in self._lines]
         if len(heights) < 2:
             return ""
         top = max(heights[:_FIRST_LINES])
@@ -96,9 +96,6 @@ class PageFonts:
         said = " ".join(line.text.replace("\0", "").strip() for line in self._lines[first : last + 1])
         title = as_title(" ".join(lines_of(clean(said)))) or ""
         return title if _LETTERS.search(title) and len(title) <= _LONGEST_TITLE else ""
-
-    def _is_code(self, line: _Line) -> bool:
-        return all(self._is_monospaced(at) for at in line.asked())
 
     def _is_monospaced(self, at: int) -> bool:
         from pypdfium2 import raw
@@ -122,9 +119,6 @@ class PageFonts:
     def _width(self, line: _Line) -> float:
         first, last = line.asked()[0], line.asked()[-1]
         return (self._box(last)[0] - self._box(first)[0]) / (last - first) if last > first else 0.0
-
-    def _height(self, line: _Line) -> float:
-        return median(self._box(at)[1] for at in line.asked())
 
     def _box(self, at: int) -> tuple[float, float]:
         """Return the left edge and the height of a character, in points."""

@@ -118,7 +118,7 @@ def parts_beside_text(root: "_Element", title: str | None, name: str = "") -> "d
 
     facts = _facts_of(root, name)
     whole = facts[root].signs if root in facts else 0
-    main = next((element for element in facts if _is_main(element)), None)
+    main = next((one for one in facts if "main" in (local(one).lower(), (one.get("role") or "").lower())), None)
     if main is not None and facts[main].signs < _MOSTLY * whole:
         main = None
     around = {main, *main.iterancestors()} if main is not None else {root}
@@ -243,17 +243,13 @@ def _names(element: "_Element") -> frozenset[str]:
     return frozenset(re.split(r"[^a-z0-9]+", said)) if said.strip() else frozenset()
 
 
-def _is_main(element: "_Element") -> bool:
-    return local(element).lower() == "main" or (element.get("role") or "").lower() == "main"
-
-
 def _titles_of_contents(found: "dict[_Element, str]") -> "dict[_Element, str]":
     """Return the headings and lines "Contents" before tables of contents."""
     titles = {}
     for element, kind in found.items():
         before = element.getprevious()
         if kind == CONTENTS and before is not None and isinstance(before.tag, str):
-            text = " ".join("".join(str(part) for part in before.itertext()).split()).strip(":").lower()
+            text = _text(before).strip(":").lower()
             if text in _CONTENTS_TITLES and not (before.tail or "").strip():
                 titles[before] = NAVIGATION
     return titles

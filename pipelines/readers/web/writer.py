@@ -22,9 +22,6 @@ _BLOCKS = frozenset(
 )
 _LISTS = ("ul", "ol", "menu", "dir")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_TITLES = ("div", "p", "center", "td", "th", "caption")
-"""Blocks that can be the title of a page, if it has no h1 with these words."""
-
 _LONGEST_TERM = 300
 HERE, DEFINITION = "#", "definition"
 """Address and kind of the link that marks a term at its definition."""

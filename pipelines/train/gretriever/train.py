@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, read_graphqa, whole
-from conspectus.pipelines.evaluation.graphqa.webqsp import find_webqsp, read_retrieved
+from conspectus.pipelines.evaluation.graphqa.webqsp import is_suite, read_retrieved
 from conspectus.pipelines.evaluation.suites import SuiteQuestion
 from conspectus.pipelines.train.gretriever.plan import (
     SeedRun,
@@ -36,6 +36,7 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.settings import Settings, TrainGRetrieverSettings
 from pydantic import TypeAdapter, ValidationError
 
+_Kind = TypeVar("_Kind", SoftShape, SoftPromptPlan)
 """LoRA's rank and scale, and AdamW's decay, as in G-Retriever's published code."""
 
 BEGUN = "training.json"
@@ -129,7 +130,8 @@ def train_from_settings(
     data = graphs_as_asked(suite, context, chosen) if context else _as_given(suite, settings, encodings)
     for failure in data.failures[:_MOST_TOLD]:
         tell(f"lost: {failure.item_id}: {failure.reason}")
-    return train_gretriever(data, encodings, open_model, shape_of(chosen), plan_of(chosen), out, tell)
+    shape, plan = of_settings(SoftShape, chosen), of_settings(SoftPromptPlan, chosen)
+    return train_gretriever(data, encodings, open_model, shape, plan, out, tell)
 
 
 def _as_given(suite: Path, settings: Settings, encodings: RememberedEncodings) -> GraphQa:
@@ -142,8 +144,7 @@ def _as_given(suite: Path, settings: Settings, encodings: RememberedEncodings) -
 
 def graphs_as_asked(suite: Path, context: Context, chosen: TrainGRetrieverSettings) -> GraphQa:
     """Return the questions of a suite with the graphs that asking an index retrieves, from the topics of each."""
-    found = find_webqsp(suite)
-    if found is None or found.suite is None:
+    if not is_suite(suite):
         raise UsageError(f"{suite} is no suite with a kg.tsv, whose graph an index could have; leave out --index")
     if not chosen.retrieval:
         raise UsageError("train_gretriever.retrieval is false: nothing is retrieved; leave out --index")
@@ -151,29 +152,13 @@ def graphs_as_asked(suite: Path, context: Context, chosen: TrainGRetrieverSettin
     def retrieve(question: SuiteQuestion) -> TextualGraph:
         return retrieve_subgraph(context, question.question, question.entities or None).subgraph.text
 
-    return read_retrieved(found.suite, retrieve)
+    return read_retrieved(suite, retrieve)
 
 
-def shape_of(chosen: TrainGRetrieverSettings) -> SoftShape:
-    """Return the shape given by the settings."""
-    return SoftShape(
-        encoder=chosen.encoder,
-        width=chosen.width,
-        projector=chosen.projector,
-        soft_tokens=chosen.soft_tokens,
-        text=chosen.text,
-        lora=chosen.lora,
-    )
-
-
-def plan_of(chosen: TrainGRetrieverSettings) -> SoftPromptPlan:
-    """Return the hyperparameters given by the settings."""
-    return SoftPromptPlan(
-        learning_rate=chosen.learning_rate,
-        epochs=chosen.epochs,
-        batch=chosen.batch,
-        seeds=chosen.seeds,
-    )
+def of_settings(kind: type[_Kind], chosen: TrainGRetrieverSettings) -> _Kind:
+    """Return a shape or hyperparameters with what the settings say of them."""
+    given = chosen.model_dump()
+    return kind(**{name: given[name] for name in kind.__slots__ if name in given})
 
 
 def train_gretriever(

@@ -59,4 +59,4 @@ def test_entities_and_parts_may_stand_side_by_side() -> None:
     tree = tree_of(communities, [entity(name, 2) for name in "abcd"], set(), whole=True)
     layout = laid_out(tree, [(0, 1), (0, 2), (2, 3)])
     assert all(apart(layout.entities[at], layout.regions[1]) for at in (0, 1))
-    assert laid_out(Tree((), (), 0), []).around.r == 0
+    assert laid_out(Tree((), ()), []).around.r == 0

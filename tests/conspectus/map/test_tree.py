@@ -58,7 +58,6 @@ def test_where_only_some_entities_are_drawn_small_parts_are_left_out() -> None:
     ]
     tree = tree_of(communities, [entity(name) for name in "ade"], set(), whole=False)
     assert [each.id for each in tree.regions] == ["top", "two left"]
-    assert tree.left_out == 3
     top = tree.regions[0]
     assert [each.name for each in tree.entities[top.first : top.own]] == ["a"]
     assert (top.size, top.last - top.first) == (6, 3)

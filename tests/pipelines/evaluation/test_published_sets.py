@@ -1,9 +1,17 @@
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.evaluation.published_sets import Published, brings_graphs, read_published
+from conspectus.pipelines.evaluation.published_sets import SuiteQuestion, brings_graphs, read_published
 from conspectus.storage.errors import InputError
+
+
+def asked(
+    id_: str, text: str, answers: Sequence[str], entities: Sequence[str] = (), label: str = "", slot: str = ""
+) -> SuiteQuestion:
+    return SuiteQuestion(id_, text, tuple(answers), (), tuple(entities), label, slot=slot)
+
 
 WEBQSP = {
     "Questions": [
@@ -51,16 +59,16 @@ FEVER = {"id": 75, "claim": "Heat is a film.", "label": "NOT ENOUGH INFO", "evid
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("WebQSP.test.json", WEBQSP, [Published("WebQTest-1", "what is heat", ("Film", "1995"), ("Heat",))]),
-        ("cwq.json", CWQ, [Published("c1", "Who?", ("Mann",))]),
+        ("WebQSP.test.json", WEBQSP, [asked("WebQTest-1", "what is heat", ("Film", "1995"), ("Heat",))]),
+        ("cwq.json", CWQ, [asked("c1", "Who?", ("Mann",))]),
         (
             "qald.json",
             QALD,
-            [Published("7", "Who?", ("Michael_Mann",)), Published("8", "Is it?", (), label="true")],
+            [asked("7", "Who?", ("Michael_Mann",)), asked("8", "Is it?", (), label="true")],
         ),
     ],
 )
-def test_files_of_one_value(name: str, content: object, expected: list[Published], tmp_path: Path) -> None:
+def test_files_of_one_value(name: str, content: object, expected: list[SuiteQuestion], tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text(json.dumps(content), "utf-8")
     assert read_published(path) == expected
@@ -71,31 +79,31 @@ def test_files_of_one_value(name: str, content: object, expected: list[Published
     [
         (
             {**WEBQSP["Questions"][0], "topic_entity": {"m.0": "Heat (film)"}},
-            Published("WebQTest-1", "what is heat", ("Film", "1995"), ("Heat (film)",)),
+            asked("WebQTest-1", "what is heat", ("Film", "1995"), ("Heat (film)",)),
         ),
         (
             {"ID": "c1", "question": "Who?", "answer": "Mann", "qid_topic_entity": {"Q1": "Heat"}},
-            Published("c1", "Who?", ("Mann",), ("Heat",)),
+            asked("c1", "Who?", ("Mann",), ("Heat",)),
         ),
         (
             {"question": "Who?", "answer": {"Q5": "Mann", "Q6": "Pacino"}, "qid_topic_entity": {"Q1": "Heat"}},
-            Published("1", "Who?", ("Mann", "Pacino"), ("Heat",)),
+            asked("1", "Who?", ("Mann", "Pacino"), ("Heat",)),
         ),
         (
             {
                 "input": "Heat [SEP] director", "answer": "Mann", "template_questions": ["Who directed Heat?"],
                 "qid_topic_entity": {"Q1": "Heat"},
             },
-            Published("1", "Who directed Heat?", ("Mann",), ("Heat",), slot="Heat [SEP] director"),
+            asked("1", "Who directed Heat?", ("Mann",), ("Heat",), slot="Heat [SEP] director"),
         ),
         (
             {"sentence": "Heat is a film.", "label": "false", "qid_topic_entity": {"Q1": "Heat", "Q2": "film"}},
-            Published("1", "Heat is a film.", (), ("Heat", "film"), "false"),
+            asked("1", "Heat is a film.", (), ("Heat", "film"), "false"),
         ),
-        (CREAK, Published("t1", "Heat is a film.", (), ("Heat",), "true")),
+        (CREAK, asked("t1", "Heat is a film.", (), ("Heat",), "true")),
     ],
 )  # fmt: skip
-def test_lists_with_topics(row: dict[str, object], expected: Published, tmp_path: Path) -> None:
+def test_lists_with_topics(row: dict[str, object], expected: SuiteQuestion, tmp_path: Path) -> None:
     path = tmp_path / "set.json"
     path.write_text(json.dumps([row]), "utf-8")
     assert read_published(path) == [expected]
@@ -104,17 +112,17 @@ def test_lists_with_topics(row: dict[str, object], expected: Published, tmp_path
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        (ROG, Published("r", "Who?", ("Mann",), ("Heat",))),
-        (KILT, Published("k", "What is the director of Heat?", ("Mann",), ("Heat",), slot="Heat [SEP] director")),
+        (ROG, asked("r", "Who?", ("Mann",), ("Heat",))),
+        (KILT, asked("k", "What is the director of Heat?", ("Mann",), ("Heat",), slot="Heat [SEP] director")),
         (
             {**KILT, "meta": {"template_questions": ["Who directed Heat?"]}},
-            Published("k", "Who directed Heat?", ("Mann",), ("Heat",), slot="Heat [SEP] director"),
+            asked("k", "Who directed Heat?", ("Mann",), ("Heat",), slot="Heat [SEP] director"),
         ),
-        (CREAK, Published("t1", "Heat is a film.", (), ("Heat",), "true")),
-        (FEVER, Published("75", "Heat is a film.", (), (), "NOT ENOUGH INFO")),
+        (CREAK, asked("t1", "Heat is a film.", (), ("Heat",), "true")),
+        (FEVER, asked("75", "Heat is a film.", (), (), "NOT ENOUGH INFO")),
     ],
 )
-def test_files_of_one_value_a_line(row: dict[str, object], expected: Published, tmp_path: Path) -> None:
+def test_files_of_one_value_a_line(row: dict[str, object], expected: SuiteQuestion, tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     path.write_text(json.dumps(row) + "\n" + json.dumps(row) + "\n", "utf-8")
     assert read_published(path) == [expected, expected]
@@ -124,7 +132,7 @@ def test_files_of_one_value_a_line(row: dict[str, object], expected: Published, 
 def test_metaqa(tmp_path: Path) -> None:
     path = tmp_path / "qa_test.txt"
     path.write_text("what is [Heat] about\tcrime|Los Angeles|crime\n\n", "utf-8")
-    assert read_published(path) == [Published("qa_test-1", "what is Heat about", ("crime", "Los Angeles"), ("Heat",))]
+    assert read_published(path) == [asked("qa_test-1", "what is Heat about", ("crime", "Los Angeles"), ("Heat",))]
     path.write_text("no topic\tcrime\n", "utf-8")
     with pytest.raises(InputError, match=r"qa_test\.txt:1: a question of MetaQA"):
         read_published(path)

@@ -15,7 +15,7 @@ from conspectus.pipelines.train.gretriever.plan import (
     SoftPromptTraining,
     deviation,
 )
-from conspectus.pipelines.train.gretriever.train import graphs_as_asked, plan_of, shape_of, train_gretriever
+from conspectus.pipelines.train.gretriever.train import graphs_as_asked, of_settings, train_gretriever
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.menu import find_retriever
 from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, SoftShape, read_made
@@ -185,13 +185,13 @@ def test_steps_that_are_too_large_are_told(llama: Path, tmp_path: Path) -> None:
 
 
 def test_defaults_are_the_papers_and_every_setting_arrives() -> None:
-    assert shape_of(TrainGRetrieverSettings()) == SoftShape()
-    assert plan_of(TrainGRetrieverSettings()) == SoftPromptPlan()
+    assert of_settings(SoftShape, TrainGRetrieverSettings()) == SoftShape()
+    assert of_settings(SoftPromptPlan, TrainGRetrieverSettings()) == SoftPromptPlan()
     given = {"encoder": "gat", "width": 6, "projector": False, "soft_tokens": 4, "text": False, "lora": True}
     planned = {"learning_rate": 1e-3, "epochs": 3, "batch": 2, "seeds": 2}
     chosen = TrainGRetrieverSettings.model_validate(given | planned)
-    assert asdict(shape_of(chosen)) == asdict(SoftShape()) | given
-    assert asdict(plan_of(chosen)) == asdict(SoftPromptPlan()) | planned
+    assert asdict(of_settings(SoftShape, chosen)) == asdict(SoftShape()) | given
+    assert asdict(of_settings(SoftPromptPlan, chosen)) == asdict(SoftPromptPlan()) | planned
     assert Settings.model_construct().train_gretriever.retrieval
     with pytest.raises(ValueError, match="nothing would be trained"):
         TrainGRetrieverSettings(encoder="none", soft_tokens=0)
