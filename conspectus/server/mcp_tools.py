@@ -52,7 +52,7 @@ _DETAILS = frozenset(
 
 Where = Annotated[str | None, Field(description="a condition over metadata: year >= 2020; keys: filters")]
 Which = Annotated[str, Field(description="its name")]
-Longest = Annotated[int, Field(ge=500, le=LONGEST, description="characters of the result; more also has the steps")]
+Longest = Annotated[int, Field(ge=500, le=LONGEST, description="characters of the result; more has the steps")]
 Offset = Annotated[int, Field(ge=0)]
 Limit = Annotated[int, Field(ge=1, le=500)]
 
