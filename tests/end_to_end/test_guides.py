@@ -22,10 +22,11 @@ NOT_RUN = {
 }
 """Commands that cannot run here as they stand, and where they are tested."""
 OUTSIDE = (
-    r"llm\.model=NAME|soft_prompt|--watch|\.\./|--endpoint |dask://|s3://"
+    r"llm\.model=NAME|soft_prompt|--watch|\.\./|--endpoint |dask://|s3://|bolt://|scans\.index|--kg kg\.tsv"
     r"|\b(?:webqsp|hotpotqa|ragtest|explagraphs|graph_chunk_entity_relation|openie_results_\S+)\b"
 )
-"""What a reader brings: a model, a trained prompt, a scheduler, a store, published sets, indexes of other programs."""
+"""What a reader brings: a model, a trained prompt, a scheduler, a store, a database, a scan, published sets, indexes of
+other programs."""
 
 
 def commands(page: Path) -> list[str]:

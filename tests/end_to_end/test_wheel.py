@@ -12,7 +12,7 @@ import pytest
 
 from tests.end_to_end.test_readme import ROOT
 
-LARGEST = 1_850_000
+LARGEST = 1_900_000
 """Bytes of a wheel; nine tenths of it is source code (docs/decisions/dependencies.md)."""
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 
