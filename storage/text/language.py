@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import regex
 from conspectus.storage.records import LANGUAGE
 from conspectus.storage.text.names import UNSPACED, words
-from conspectus.storage.text.words import FUNCTION_WORDS
+from conspectus.storage.text.words import FUNCTION_WORDS, PARTICLES, REQUESTS
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -113,6 +113,8 @@ def language_of_question(question: str, among: tuple[str, ...]) -> str:
     """
     keys = {word.key for word in words(question) if len(word.key) > 2 or len(question) > 4}  # "hi" is in a French list
     votes = {language: len(keys & function_words(language)) for language in among}
+    if "en" in votes:  # "list all" has no other word of English, and "all" is Italian too
+        votes["en"] += len(keys & (PARTICLES | REQUESTS))
     most = max(votes.values(), default=0)
     best = [language for language, count in votes.items() if count == most]
     if not most:
