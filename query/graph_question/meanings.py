@@ -578,8 +578,7 @@ def _runs(stems: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
 def _is_active(text: str) -> bool:
     """Return whether a predicate is a verb of which the list has the passive: "leads", not "led by" or "leaders"."""
     last = text.rpartition(" ")[2]
-    is_agent = last.removesuffix("s").endswith(("er", "or"))  # "founders"
-    return last.endswith("s") and not is_agent and stem_of(last) in passive_verbs()
+    return last.endswith("s") and not last.endswith(("ers", "ors")) and stem_of(last) in passive_verbs()
 
 
 def _is_past(word: str) -> bool:

@@ -84,7 +84,8 @@ LIGHT = frozenset(
     both there thing things stuff something anything one ones kind sort type kinds sorts types guy guys people person
     someone anyone name names called call list listed tell ever currently actually exactly really just now today you we
     us me our your i my let like want need could would should anybody somebody everyone everything every each different
-    various whole look looking can together say says said according involved including include turn belong""".split()
+    various whole look looking can together say says said according involved including include turn belong indirect
+    directly indirectly""".split()
 )
 """Words that say little about a relation, so a reading may leave them unexplained at little cost."""
 _PREPOSITIONS = frozenset(
