@@ -64,8 +64,7 @@ def ask(
     Methods that walk over the graph start at the entities of --topic, or else at those that the question names. --show
     draws such a walk, and --trace prints it decision by decision.
 
-    With --endpoint, the question goes to the graph behind a SPARQL endpoint. Section `endpoint` of the
-    settings controls how names are found there and how much is read.
+    With --endpoint, the question goes to the graph behind a SPARQL endpoint (settings: section `endpoint`).
 
     Args:
         level: Community level for global search, c0 (coarsest) to c3. Implies --method global.
@@ -137,7 +136,7 @@ def _draw(opened: "Index", answer: "Answer", picture: Path) -> None:
 def print_answer(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
     """Print an answer while it is written, then its sources, and return it.
 
-    A streamed answer is printed again only if the citation check changed more than its marks.
+    Of a streamed answer, only what the citation check changed besides marks is printed again.
     """
     from conspectus.query.citations.marks import without_marks, without_verdicts
 
@@ -149,8 +148,9 @@ def print_answer(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
 
     answer = ask(say)
     typer.echo()
-    if without_marks("".join(streamed)) != without_marks(without_verdicts(answer.text)):
-        typer.echo(f"\n{safe_lines(answer.text)}" if streamed else safe_lines(answer.text))
+    said = "".join(streamed).strip()
+    if without_marks(said) != without_marks(without_verdicts(answer.text)):
+        typer.echo("\n" * bool(said) + safe_lines(answer.text.removeprefix(said).strip()))
     typer.echo(support_text(answer, trace))
     return answer
 

@@ -70,7 +70,8 @@ async def verified(context: Context, answer: Answer, method: "Method | None" = N
     if not cited and abstains(answer.text):
         return await _with_nearest(context, answer, method)
     if not cited:
-        return await _otherwise(context, answer, method) if answer.text.endswith(NOTHING_FOUND) else answer
+        baseless = answer.text.endswith((NOTHING_FOUND, UNVERIFIED))
+        return await _otherwise(context, answer, method) if baseless else answer
     model = context.model if context.settings.citations.ask_model else None
     with measured() as measure:
         checks = await _checked(context, answer, cited, model)
@@ -118,9 +119,8 @@ async def _with_nearest(context: Context, answer: Answer, method: "Method | None
     plain = await _without_model(context, answer, question, method)
     if not plain.known or not plain.citations:
         return answer
-    quotes = (" ".join(citation.quote.split()) for citation in plain.citations[:_NEAREST])
-    nearest = saying("nearest statement", question, " … ".join(quotes))
-    return replace(answer, text=f"{answer.text.strip()} {nearest}")
+    quotes = " … ".join(" ".join(citation.quote.split()) for citation in plain.citations[:_NEAREST])
+    return replace(answer, text=f"{answer.text.strip()} {saying('nearest statement', question, quotes)}")
 
 
 async def _without_model(context: Context, answer: Answer, question: str, method: "Method") -> Answer:
