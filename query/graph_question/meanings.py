@@ -147,13 +147,15 @@ class Predicates:
         return frozenset(own | {stem for relation in relations() for phrase in relation.asked for stem in phrase})
 
     @cached_property
+    def to_classes(self) -> tuple[int, ...]:
+        """The predicates that lead to classes: type, subclass of."""
+        listed = relations()
+        return tuple(at for at, own in enumerate(self.relations) if any(listed[one].kind == CLASS for one in own))
+
+    @cached_property
     def classes_named(self) -> frozenset[int]:
         """The entities that are classes: others have them as type, or they are above or below another."""
-        found = [
-            self.members(2 * number + 1)
-            for number, own in enumerate(self.relations)
-            if any(relations()[relation].kind == CLASS for relation in own)
-        ]
+        found = [self.members(2 * number + 1) for number in self.to_classes]
         return frozenset(np.concatenate([np.zeros(0, np.int64), *found]).tolist())
 
     @cached_property

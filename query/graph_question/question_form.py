@@ -400,11 +400,9 @@ def _bounds(text: str, found: Sequence[Word], *, in_time: bool) -> list[AskedBou
         value = _NOT_OF_VALUE.sub("", match["value"], count=1)
         if said in ("from", "in", "during") and not _PERIOD.fullmatch(value):
             continue
-        if match["within"] and not in_time:
-            continue
         if match["within"]:
-            add(match, "at_least", value, DATE)
-            add(match, "at_most", value, DATE)
+            for one in ("at_least", "at_most") if in_time else ():
+                add(match, one, value, DATE)
             continue
         if said in ("at least", "since", "from"):
             comparison = "at_least"

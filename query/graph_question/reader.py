@@ -13,7 +13,6 @@ from conspectus.query.graph_question.candidates import Candidate, CandidateSearc
 from conspectus.query.graph_question.confidence import RATHER, SURE, probability_of
 from conspectus.query.graph_question.declining import unmet_words, why_declined
 from conspectus.query.graph_question.forms import formed, head_of
-from conspectus.query.graph_question.lexicon import CLASS, relations
 from conspectus.query.graph_question.meanings import Predicates, open_predicates, read_meanings
 from conspectus.query.graph_question.mentions import EntityMention, find_mentions, open_names, spelled
 from conspectus.query.graph_question.question_form import ReadQuestion, read_asked
@@ -133,18 +132,13 @@ def _with_properties(context: Context, reading: GraphReading) -> GraphReading:
     """
     predicates, row = open_predicates(context), reading.mentions[0].rows[0]
     graph = predicates.graph
-    of_class = [
-        number
-        for number, own in enumerate(predicates.relations)
-        if any(relations()[relation].kind == CLASS for relation in own)
-    ]
 
     def along(number: int, *, outgoing: bool) -> Ints:
         return reached(graph, [row], (predicates.step((number, outgoing), "yes_no"),))
 
-    above = [along(number, outgoing=True) for number in of_class if predicates.transitive[number]]
+    above = [along(number, outgoing=True) for number in predicates.to_classes if predicates.transitive[number]]
     is_class = row in predicates.classes_named or any(map(len, above))
-    below = [along(number, outgoing=False) for number in of_class if not predicates.transitive[number]]
+    below = [along(number, outgoing=False) for number in predicates.to_classes if not predicates.transitive[number]]
     edges = graph.edges_of(np.unique(np.concatenate([[row], *above])))
     domain = np.flatnonzero(["domain" in text for text in predicates.texts])
     declared = np.flatnonzero(np.isin(edges.predicate, domain) & ~edges.outgoing) if is_class else np.zeros(0, np.int64)
@@ -154,7 +148,7 @@ def _with_properties(context: Context, reading: GraphReading) -> GraphReading:
     edges = graph.edges_of(members)
     stated, counts = predicates.stated(members)
     for number in stated[np.argsort(-counts, kind="stable")].tolist():
-        if number not in of_class and predicates.texts[number] not in names:
+        if number not in predicates.to_classes and predicates.texts[number] not in names:
             names[predicates.texts[number]] = None
             proof.append(int(edges.relation[(edges.predicate == number) & edges.outgoing][0]))
     answer = GraphAnswer((), len(names), None, tuple(proof), bool(names), tuple(names))
