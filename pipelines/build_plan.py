@@ -133,6 +133,10 @@ def plan_build(source: BuildSource, index: Path, settings: Settings, *, retry_fa
     """
     current = current_manifest(index)
     _check_maker(index, current, source.maker)
+    if settings.build.checks:  # a bad line is told before anything is read
+        from conspectus.pipelines.evaluation.checks import read_checks
+
+        read_checks(settings.build.checks)
     documents, failures = source.read(current)
     rules = () if source.maker else read_rules(settings.build.corrections)
     settings = settings.model_copy(update={"embedding": _embedding(settings.embedding, current, documents)})

@@ -13,7 +13,7 @@ from conspectus.storage.errors import ChecksFailed, UsageError
 @command(
     "Ask the questions of a file of checks.",
     "conspectus check",
-    "conspectus check checks.jsonl --index docs.index",
+    "conspectus check --file checks.jsonl --index docs.index",
 )
 def check(source: Source, file: Path | None = None, as_json: bool = False) -> None:
     """Ask the questions of a file of checks, and list those whose answers are not as they must be.

@@ -65,8 +65,8 @@ def run_checks(context: Context, checks: Sequence[Check]) -> list[CheckResult]:
     """Ask the questions of checks and return the result of each."""
 
     async def run(check: Check) -> CheckResult:
-        answerer = find_method(check.method, context.settings).answerer(context)
-        answer = await verified(context, await answerer.answer(check.question, ignore_pieces))
+        method = find_method(check.method, context.settings)
+        answer = await verified(context, await method.answerer(context).answer(check.question, ignore_pieces), method)
         return CheckResult(check.question, answer.text, tuple(_wrong(check, answer)))
 
     async def run_all() -> list[CheckResult]:
@@ -88,11 +88,7 @@ def _wrong(check: Check, answer: Answer) -> list[str]:
 def must_pass(index: StoredIndex, settings: Settings) -> None:
     """Run the checks of `build.checks`; raise ChecksFailed if more than `build.checks_failed` fail."""
     results = run_checks(Context(index, settings), read_checks(settings.build.checks))
-    failed, most, version = (
-        sum(bool(each.wrong) for each in results),
-        settings.build.checks_failed,
-        index.manifest.version,
-    )
+    failed, most = sum(bool(each.wrong) for each in results), settings.build.checks_failed
     if failed > most:
-        message = f"version {version} is kept, but not published: {failed} of {len(results)} checks fail"
-        raise ChecksFailed(f"{message}, more than build.checks_failed ({most})", version, results)
+        message = f"is kept, but not published: {failed} of {len(results)} checks fail, more than build.checks_failed"
+        raise ChecksFailed(f"version {(version := index.manifest.version)} {message} ({most})", version, results)
