@@ -17,6 +17,7 @@ from conspectus.pipelines.index_writer import IndexWriter, VersionWriter
 from conspectus.pipelines.remote_index.shared_memo import open_memo
 from conspectus.pipelines.resolution.correct import corrected
 from conspectus.pipelines.resolution.corrections import Rule, kept_apart
+from conspectus.pipelines.resolution.fit_schema import fitted
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.runner import (
     Overlap,
@@ -235,7 +236,7 @@ def index_steps(build: Build) -> StepResults:
         # Knowledge: extracted, names resolved, joined with an imported graph.
         extracted = backend.extract(documents, chunks)
         overlap.settle()
-        resolved = _resolve_names(build, extracted, overlap)
+        resolved, fits = fitted(_resolve_names(build, extracted, overlap), chunks, settings.extraction)
         extraction = _join_graph(resolved.found, graph)
         merges = [*resolved.merges, *further_names(graph, extraction.knowledge.entities)] if graph else resolved.merges
         extraction, merges, corrections = said("correct", corrected)(
@@ -283,7 +284,7 @@ def index_steps(build: Build) -> StepResults:
     of_steps = (extraction.failures, resolved.failures, not_described.result(), reports.failures)
     failures = [*(graph.failures if graph else ()), *(failure for found in of_steps for failure in found)]
     unknown = unknown_to_encoder(settings.embedding.model, languages.result())
-    notes = (*extraction.notes, *division.notes, *reports.notes, *([unknown] if unknown else []))
+    notes = (*extraction.notes, *division.notes, *reports.notes, *filter(None, (fits, unknown)))
     return StepResults(failures, notes, dimension.result())
 
 

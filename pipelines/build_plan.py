@@ -14,6 +14,7 @@ from conspectus.pipelines.exchange.openie.read import GRAPHML, read_passages
 from conspectus.pipelines.resolution.corrections import Rule, read_rules
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.documents import Texts, read_documents
+from conspectus.pipelines.steps.extract.schema import read_schema
 from conspectus.prompts.client.reply_cache import PROMPTS
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.embedding.local import MULTILINGUAL_MODEL, PACKAGED_MODEL, settled
@@ -129,7 +130,7 @@ def plan_build(source: BuildSource, index: Path, settings: Settings, *, retry_fa
     Raises:
         InputError: There is nothing to read.
         UsageError: An imported index would be replaced by one built from documents, or the other way round.
-        SettingsError: The file of corrections is wrong.
+        SettingsError: The file of corrections, or of the schema, is wrong.
     """
     current = current_manifest(index)
     _check_maker(index, current, source.maker)
@@ -140,6 +141,9 @@ def plan_build(source: BuildSource, index: Path, settings: Settings, *, retry_fa
     documents, failures = source.read(current)
     rules = () if source.maker else read_rules(settings.build.corrections)
     settings = settings.model_copy(update={"embedding": _embedding(settings.embedding, current, documents)})
+    if schema := read_schema(settings.extraction.schema):
+        extraction = settings.extraction.model_copy(update={"entity_types": tuple(schema.entities)})
+        settings = settings.model_copy(update={"extraction": extraction})
     index_settings = settings.of_the_index()
     if source.maker:
         index_settings[IMPORTED] = {"from": source.maker}

@@ -18,6 +18,8 @@ KG = "kg"
 """Stage of the failures of an imported graph."""
 IMPORT = "import"
 """Stage of the failures of an imported index."""
+SCHEMA = "schema"
+"""Stage of what does not fit the schema of the domain: it is no loss."""
 DANGLING = "no row describes this end"
 """Reason of a harmless failure: a relationship of an imported index names an entity without a row."""
 
@@ -49,7 +51,7 @@ def lost_shares(rows: Mapping[str, int], failures: Sequence[Failure]) -> tuple[L
     """
     lost: defaultdict[str, set[str]] = defaultdict(set)
     for failure in failures:
-        if failure.reason != DANGLING and failure.stage != SKIP:
+        if failure.reason != DANGLING and failure.stage not in (SKIP, SCHEMA):
             lost[failure.stage].add(failure.item_id)
     shares = [LostShare(stage, max(_items(stage, rows, len(ids)), len(ids)), len(ids)) for stage, ids in lost.items()]
     return tuple(sorted(shares, key=lambda share: (-share.share, share.stage)))
@@ -60,7 +62,7 @@ _IMPORTED = ("documents", "chunks", "entities", "relations", "claims", "reports"
 
 def can_be_retried(failures: Sequence[Failure]) -> bool:
     """Return whether retrying may fix any failure; unreadable inputs are tried in every build anyway."""
-    return any(failure.stage not in {READ, SKIP, KG, IMPORT} for failure in failures)
+    return any(failure.stage not in {READ, SKIP, KG, IMPORT, SCHEMA} for failure in failures)
 
 
 def _items(stage: str, rows: Mapping[str, int], n_lost: int) -> int:

@@ -41,7 +41,13 @@ def reply(request: FakeRequest) -> str:
     if "You describe the expert" in prompt:
         return json.dumps({"extraction": PERSONA, "reports": REPORTER})
     if "You choose the types of entities" in prompt:
-        return json.dumps({"types": [*TYPES, "person", " Hafen "]})
+        relations = [
+            {"name": "führt", "source": "person", "target": "Schiff", "description": "Befehl."},
+            {"name": "Führt", "source": "Person", "target": "Hafen", "description": ""},
+            {"name": "sinkt", "source": "Person", "target": "Nebel", "description": "Kein Typ."},
+        ]
+        types = [*({"name": name, "description": ""} for name in TYPES), "person", " Hafen "]
+        return json.dumps({"types": types, "relations": relations})
     if "These count as claims" in prompt and "an example for them to go by" in prompt:
         return claim(example_text(prompt))
     if "an example for them to go by" in prompt:

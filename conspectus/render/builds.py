@@ -173,7 +173,7 @@ def tuning_text(tuning: "Tuning") -> str:
         f"read {count(tuning.chunks, 'chunks')} of {count(tuning.documents, 'documents')}",
         *(f"  {one_line(line)}" for line in tuning.prompts.domain.splitlines()),
         f"  {one_line(tuning.prompts.persona)}",
-        f"  entity types: {one_line(', '.join(tuning.entity_types))}",
+        f"  entity types: {one_line(', '.join(tuning.schema.entities))}",
         f"  {count(tuning.examples, 'examples')} of extraction, {tuning.claims_examples} of claims",
     ]
     if tuning.examples == 0:

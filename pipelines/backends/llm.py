@@ -10,14 +10,13 @@ from conspectus.pipelines.backends.nlp import AskedModel, NlpBackend
 from conspectus.pipelines.runner import Pending
 from conspectus.pipelines.steps.communities import Division, divide
 from conspectus.pipelines.steps.descriptions import DescriptionWriter
-from conspectus.pipelines.steps.extract.llm import Guidance, extract_chunks
+from conspectus.pipelines.steps.extract.llm import extract_chunks, guidance_of
 from conspectus.pipelines.steps.extract.merge import with_descriptions
 from conspectus.pipelines.steps.extract.merge_llm import merge_extractions, with_predicate
 from conspectus.pipelines.steps.reports.prompt import claim_group
 from conspectus.prompts.client.event_loop import gather_all, wait_for
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Chunk, Claim, Community, Document, Mention
-from conspectus.storage.settings import read_tuned
 from conspectus.storage.spilled import text_column
 from conspectus.storage.text.nlp import NAME, Annotation, Phrase
 
@@ -37,9 +36,9 @@ class LlmBackend(NlpBackend):
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return the model's statements about each chunk, merged (GraphRAG, sections 3.1.2 and A.1)."""
-        settings, tuned = self._settings, read_tuned(self._settings.extraction)
-        guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
-        asking = extract_chunks(documents, chunks, settings.extraction, self._asked.model, self._progress, guidance)
+        settings = self._settings.extraction
+        guidance = guidance_of(settings)
+        asking = extract_chunks(documents, chunks, settings, self._asked.model, self._progress, guidance)
         extractions, lost = wait_for(asking)
         self._asked.check()
         merged = merge_extractions(documents, chunks, extractions, self._rules)

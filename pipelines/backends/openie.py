@@ -11,11 +11,12 @@ from conspectus.pipelines.backends.llm import name_phrases
 from conspectus.pipelines.backends.nlp import AskedModel, NlpBackend
 from conspectus.pipelines.exchange.openie.passages import by_chunk, match_passages
 from conspectus.pipelines.exchange.openie.read import read_open, read_results
+from conspectus.pipelines.steps.extract.llm import guidance_of
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.extract.openie import Annotated, OpenExtraction, extract_open, merge_open
 from conspectus.prompts.client.event_loop import wait_for
 from conspectus.storage.records import Chunk, Document, Failure, Mention
-from conspectus.storage.settings import Settings, read_tuned
+from conspectus.storage.settings import Settings
 from conspectus.storage.text.nlp import CONCEPT, Annotation
 
 
@@ -31,7 +32,7 @@ class OpenieLlmBackend(NlpBackend):
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return the model's statements about each chunk, merged."""
-        persona = read_tuned(self._settings.extraction).extracts_as()
+        persona = guidance_of(self._settings.extraction).persona
         extractions, failures = wait_for(extract_open(documents, chunks, self._asked.model, self._progress, persona))
         self._asked.check()
         stated = [Annotated(chunk, extraction) for chunk, extraction in zip(chunks, extractions, strict=True)]

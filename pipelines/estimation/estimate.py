@@ -18,7 +18,7 @@ from conspectus.pipelines.remote_index.shared_memo import open_memo_reader
 from conspectus.pipelines.resolution.llm_vote import STAGE as VOTE
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.descriptions import STAGE as SUMMARISE
-from conspectus.pipelines.steps.extract.llm import Guidance, extract_chunks
+from conspectus.pipelines.steps.extract.llm import extract_chunks, guidance_of
 from conspectus.pipelines.steps.extract.openie import extract_open
 from conspectus.pipelines.steps.reports.llm import STAGE as REPORT
 from conspectus.pipelines.steps.vectors import MOST_EMBEDDED, vector_kind, windows_of_chunks
@@ -33,7 +33,7 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import MEMO
 from conspectus.storage.records import Chunk
-from conspectus.storage.settings import Settings, read_tuned
+from conspectus.storage.settings import Settings
 from conspectus.storage.text.tokens import count_each
 
 TOKENS_A_CALL = {VOTE: 3_000, SUMMARISE: 3_000, REPORT: 600}
@@ -143,11 +143,10 @@ class _Counting:
             return
         settings, documents = self._settings.extraction, self._plan.documents
         counting = CountingModel(self._settings.llm, self._memo, self._tokens)
-        tuned, model = read_tuned(settings), Retrying(counting) if self._retry else counting
+        guidance, model = guidance_of(settings), Retrying(counting) if self._retry else counting
         if settings.method == "openie":
-            asyncio.run(extract_open(documents, self._chunks, model, persona=tuned.extracts_as()))
+            asyncio.run(extract_open(documents, self._chunks, model, persona=guidance.persona))
         else:
-            guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
             asyncio.run(extract_chunks(documents, self._chunks, settings, model, guidance=guidance))
         checks, gleaned = (counting.by_step[step].remembered for step in ("glean_check", "glean"))
         yes = min(gleaned / checks, 1.0) if checks >= ENOUGH else SAYS_YES

@@ -16,6 +16,7 @@ from typing import Annotated
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.documents import read_documents
 from conspectus.pipelines.steps.extract.llm import ShownChunk, passages_of
+from conspectus.pipelines.steps.extract.schema import LONGEST, RelationType, Schema
 from conspectus.pipelines.tuning.examples import (
     STEP,
     Checked,
@@ -38,7 +39,7 @@ from conspectus.prompts.replies.structured import ask_for
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.settings import ExtractionSettings, Settings, TunedPrompts, as_yaml, file_of
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 FEWEST_TYPES = 3
 MOST_TYPES = 10
@@ -65,13 +66,34 @@ def _name(text: str) -> str:
     return text
 
 
-def _kinds(names: list[str]) -> list[str]:
-    """Return the distinct names without commas, at most `MOST_TYPES`."""
-    found: dict[str, str] = {}
-    for item in names:
-        name = " ".join(item.split())
+def _described(item: object) -> object:
+    """Return a type that is only a name as one without a description."""
+    return {"name": item} if isinstance(item, str) else item
+
+
+class TypeAnswer(BaseModel):
+    """A type of entities, with a sentence that says what belongs to it."""
+
+    name: str
+    description: str = ""
+
+
+class RelationAnswer(BaseModel):
+    """A type of relations, with the types of its ends."""
+
+    name: str
+    source: str = ""
+    target: str = ""
+    description: str = ""
+
+
+def _kinds(types: list[TypeAnswer]) -> list[TypeAnswer]:
+    """Return the types with distinct names without commas, at most `MOST_TYPES`."""
+    found: dict[str, TypeAnswer] = {}
+    for item in types:
+        name = " ".join(item.name.split())
         if name and len(name) <= _LONGEST_NAME and not _NO_NAME.search(name) and not re.search("[,;，、；]", name):
-            found.setdefault(name.casefold(), name)
+            found.setdefault(name.casefold(), TypeAnswer(name=name, description=item.description[:LONGEST]))
     if len(found) < FEWEST_TYPES:
         raise ValueError(f"there must be at least {FEWEST_TYPES} different types, each of one or two words")
     return list(found.values())[:MOST_TYPES]
@@ -98,7 +120,27 @@ class PersonaAnswer(BaseModel):
 class TypesAnswer(BaseModel):
     """Kinds of entities, the most important first."""
 
-    types: Annotated[list[str], AfterValidator(_kinds), Field(description="kinds of entities")]
+    types: Annotated[
+        list[Annotated[TypeAnswer, BeforeValidator(_described)]],
+        AfterValidator(_kinds),
+        Field(description="kinds of entities"),
+    ]
+    relations: list[RelationAnswer] = []
+
+    def schema_of_domain(self) -> Schema:
+        """Return the schema that the answer proposes: relations between its types, one of each name."""
+        kinds = {kind.name.casefold(): kind.name for kind in self.types}
+        relations: dict[str, RelationType] = {}
+        for each in self.relations:
+            name, ends = " ".join(each.name.split()), [kinds.get(end.casefold()) for end in (each.source, each.target)]
+            if name and len(name) <= _LONGEST_NAME and not _NO_NAME.search(name) and all(ends):
+                known = relations.get(name.casefold(), RelationType(name, description=each.description[:LONGEST]))
+                domain, range_ = (
+                    tuple(dict.fromkeys((*had, str(end))))
+                    for had, end in zip((known.domain, known.range), ends, strict=True)
+                )
+                relations[name.casefold()] = replace(known, domain=domain, range=range_)
+        return Schema({kind.name: kind.description for kind in self.types}, tuple(relations.values()))
 
 
 CHUNKS = 15
@@ -121,7 +163,7 @@ class Tuning:
     """
 
     language: str
-    entity_types: tuple[str, ...]
+    schema: Schema
     prompts: TunedPrompts
     documents: int
     chunks: int
@@ -209,7 +251,8 @@ async def _ask(
         most=str(MOST_TYPES),
         language=domain.language,
     )
-    types = tuple((await ask_for(model, Request(prompt, STEP), TypesAnswer)).types)
+    schema = (await ask_for(model, Request(prompt, STEP), TypesAnswer)).schema_of_domain()
+    types = tuple(schema.entities)
     tell()
     told = render("index/tuned_domain", domain=domain.domain, language=domain.language)
     prompts = TunedPrompts(told, persona.extraction, persona.reports)
@@ -230,7 +273,7 @@ async def _ask(
     elements, claims = made[: len(shown)], made[len(shown) :]
     return Tuning(
         domain.language,
-        types,
+        schema,
         TunedPrompts(told, persona.extraction, persona.reports, written(elements, types), written_claims(claims)),
         documents=n_documents,
         chunks=len(chosen),
@@ -260,6 +303,7 @@ def _counter(progress: Progress, total: int) -> Callable[[], None]:
 
 
 SETTINGS = "settings.yaml"
+SCHEMA = "schema.yaml"
 FOLDER = "prompts"
 """Folder of the tuned prompts, next to the settings file."""
 
@@ -269,7 +313,7 @@ _CLAIMS = "claims_examples"
 
 def check_free(directory: Path, settings: Settings) -> None:
     """Raise UsageError if a file to be written exists already."""
-    for path in _paths(directory, settings).values():
+    for path in (*_paths(directory, settings).values(), directory / SCHEMA):
         if path.exists():
             raise UsageError(f"{path} already exists; --force overwrites it")
 
@@ -282,7 +326,7 @@ def check_writable(directory: Path, settings: Settings) -> None:
             raise UsageError(f"{nearest} is a file, not a folder to write in")
         if not os.access(nearest, os.W_OK | os.X_OK):
             raise UsageError(f"cannot write in {nearest}: permission denied")
-    for path in (*_paths(directory, settings).values(), directory / SETTINGS):
+    for path in (*_paths(directory, settings).values(), directory / SCHEMA, directory / SETTINGS):
         if path.is_dir():
             raise UsageError(f"{path} is a folder, not a file to write")
 
@@ -292,9 +336,11 @@ def write_tuning(directory: Path, settings: Settings, tuning: Tuning) -> list[Pa
 
     All files are written before any is moved into place.
     """
-    tuned = settings.extraction.model_copy(update={"entity_types": tuning.entity_types, "prompts": FOLDER})
+    types = tuple(tuning.schema.entities)
+    tuned = settings.extraction.model_copy(update={"entity_types": types, "prompts": FOLDER, "schema": SCHEMA})
     paths = _paths(directory, settings)
     texts = {path: f"{getattr(tuning.prompts, name)}\n".lstrip("\n") for name, path in paths.items()}
+    texts[directory / SCHEMA] = tuning.schema.as_yaml()
     texts[directory / SETTINGS] = as_yaml(settings.model_copy(update={"extraction": tuned}))
     (directory / FOLDER).mkdir(parents=True, exist_ok=True)
     waiting = {path: path.with_name(f"{path.name}.new") for path in texts}

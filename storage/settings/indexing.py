@@ -3,6 +3,7 @@
 To add a section, add a class here and a line in `IndexSections`.
 """
 
+import warnings
 from itertools import chain
 from pathlib import Path
 from typing import Literal, Self
@@ -58,6 +59,9 @@ class ChunkSettings(SettingsSection):
         return self
 
 
+warnings.filterwarnings("ignore", 'Field name "schema" in "ExtractionSettings" shadows')
+
+
 class ExtractionSettings(SettingsSection):
     """Extracting entities and relations from chunks, with or without a language model."""
 
@@ -82,6 +86,15 @@ class ExtractionSettings(SettingsSection):
         min_length=1,
         description="model: entity types to extract (what a document is about is extracted whatever its type); "
         "comma-separated on the command line",
+    )
+    schema: str = Field(  # type: ignore[assignment]  # pydantic's own method of this name is deprecated
+        "",
+        description="file of a schema of the domain, which fixes types of entities and relations: YAML, or an "
+        "ontology in RDF; a path in a settings file is relative to that file; empty: none",
+    )
+    outside_schema: Literal["keep", "mark", "drop"] = Field(
+        "keep",
+        description="what does not fit the schema is kept and counted, `mark`: and listed in `failures`, or dropped",
     )
     max_gleanings: int = Field(
         1, ge=0, description="model: maximum rounds in which it is asked for entities that it missed"

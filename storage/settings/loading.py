@@ -75,7 +75,8 @@ def with_files_beside(settings: Settings, folder: Path) -> Settings:
 
 
 _PATHS = {
-    "extraction": ("prompts", "openie"), "llm": ("prompts",), "kg": ("files", "labels"), "build": (*FILES_BESIDE,)
+    "extraction": ("prompts", "openie", "schema"), "llm": ("prompts",), "kg": ("files", "labels"),
+    "build": (*FILES_BESIDE,),
 }  # fmt: skip
 """Settings that are paths, or lists of paths."""
 

@@ -41,7 +41,8 @@ class Settings(TrainingSections, AskingSections, RunSections, IndexSections):
         """
         sections = {name: getattr(self, name).model_dump(mode="json") for name in INDEX_SECTIONS}
         sections["extraction"]["prompts"] = asdict(read_tuned(self.extraction)) if self.extracts_with else {}
-        sections["extraction"]["openie"] = _content("extraction.openie", self.extraction.openie)
+        for key in ("openie", "schema"):
+            sections["extraction"][key] = _content(f"extraction.{key}", getattr(self.extraction, key))
         for key in ("files", "labels"):
             sections["kg"][key] = sorted(_content(f"kg.{key}", item) for item in getattr(self.kg, key))
         if self.extracts_with or self.reports_with:

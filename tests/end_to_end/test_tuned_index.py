@@ -50,7 +50,8 @@ def test_indexing_says_who_the_model_is_what_to_look_for_and_how(project: Path, 
     assert len(claims) == 24, "and what was missed is asked for once"
     assert reports
     for prompt in (*extract, *claims):
-        assert prompt.startswith(f"{PERSONA}\n\n{DOMAIN}\n(Deutsch)\n\nYou ")
+        assert prompt.startswith(f"{PERSONA}\n\n{DOMAIN}\n(Deutsch)\n\nThe types of entities")
+        assert "- führt, from Person to Schiff or Hafen: Befehl." in prompt
         assert ": Person, Schiff, Hafen." in prompt
     assert all(example in each and prompt_text("index/extract_examples") not in each for each in extract)
     assert all(claims_example in each and prompt_text("index/claims_examples") not in each for each in claims)

@@ -13,7 +13,7 @@ from tests.tags import inside
 PLACES = re.compile(r"\{\{([=~]?)(\w+)\}\}")
 NOT_FROM_DOCUMENTS = {
     "allowed", "claim_description", "collection", "count", "criterion", "documents", "entity_types", "fewest",
-    "findings", "follow_ups", "language", "most", "number", "schema", "style", "words",
+    "findings", "follow_ups", "language", "most", "number", "relation_types", "schema", "style", "words",
     "example", "examples", "persona",  # of the settings: what --tune wrote can be read, and changed by hand
     "domain", "sample",  # by a model that saw excerpts, and in tags before it is filled in
     "lines",  # of doctor's own text

@@ -66,7 +66,7 @@ def read_rdf(path: Path, into: Statements, settings: KgSettings) -> None:
         label = node.value if format_ == "N_QUADS" else blanks.setdefault(node.value, f"b{len(blanks)}")
         return f"_:{label}@{path.name}"
 
-    for item, quad in _lines(path, into) if format_ == "N_QUADS" else _document(path, format_):
+    for item, quad in _lines(path, into) if format_ == "N_QUADS" else document_of(path):
         predicate, object_ = quad.predicate.value, quad.object
         if isinstance(object_, ox.Triple) or isinstance(quad.subject, ox.Triple):
             into.fail(item, "a triple within a triple", str(quad))
@@ -113,9 +113,11 @@ def _lines(path: Path, into: Statements) -> "Iterator[tuple[str, ox.Quad]]":
             into.fail(item, "not a triple of N-Triples", f"{error.msg}: {line.decode('utf-8', 'replace')}")
 
 
-def _document(path: Path, format_: str) -> "Iterator[tuple[str, ox.Quad]]":
+def document_of(path: Path) -> "Iterator[tuple[str, ox.Quad]]":
+    """Yield the name of a file and each of its quads; InputError if it is malformed."""
     import pyoxigraph as ox
 
+    format_ = FORMATS.get(suffix_of(path), "JSON_LD")
     try:
         with opened(path) as stream:
             if stream.read(len(BOM)) != BOM:

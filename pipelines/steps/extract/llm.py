@@ -14,6 +14,7 @@ from functools import cache
 from typing import TypeVar
 
 from conspectus.pipelines.runner import Progress, no_progress
+from conspectus.pipelines.steps.extract.schema import read_schema
 from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.client.window import window_for
@@ -33,7 +34,7 @@ from conspectus.storage.errors import BudgetReached, ModelError, ModelRefused, M
 from conspectus.storage.hashing import digest
 from conspectus.storage.locators import sections_at
 from conspectus.storage.records import Chunk, Document, Failure
-from conspectus.storage.settings import ExtractionSettings
+from conspectus.storage.settings import ExtractionSettings, read_tuned
 from pydantic import BaseModel
 
 STAGE = "extract"
@@ -56,6 +57,13 @@ class Guidance:
     persona: str = ""
     examples: str = ""
     claim_examples: str = ""
+
+
+def guidance_of(settings: ExtractionSettings) -> Guidance:
+    """Return the guidance by texts fitted to a corpus, and by a schema; SettingsError if these cannot be read."""
+    tuned, schema = read_tuned(settings), read_schema(settings.schema)
+    persona = "\n\n".join(filter(None, [tuned.extracts_as(), schema.prompt() if schema else ""]))
+    return Guidance(persona, tuned.extract_examples, tuned.claims_examples)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conspectus.pipelines.steps.extract.schema import RelationType
 from conspectus.pipelines.tuning.tune import check_free, tune, write_tuning
 from conspectus.prompts.replies.records import read_records
 from conspectus.storage.errors import BadAnswer, BudgetReached, InputError, NeedsModel, UsageError
@@ -35,7 +36,8 @@ def test_everything_is_made_in_the_language_of_the_texts(corpus: Path) -> None:
     told: list[tuple[str, int, int]] = []
     with FakeServer(reply) as server:
         made = tune([corpus], settings(server, claims=True), 8, lambda *each: told.append(each))
-    assert (made.language, made.entity_types) == (LANGUAGE, TYPES)
+    assert (made.language, tuple(made.schema.entities)) == (LANGUAGE, TYPES)
+    assert made.schema.relations == (RelationType("führt", ("Person",), ("Schiff", "Hafen"), "Befehl."),)
     assert made.prompts.domain == f"{DOMAIN}\n({LANGUAGE})"
     assert (made.prompts.persona, made.prompts.report_persona) == (PERSONA, REPORTER)
     assert (made.chunks, made.documents, made.examples, made.claims_examples) == (8, 8, 3, 3)

@@ -18,14 +18,20 @@ def test_kinds_are_told_apart_and_those_that_would_break_a_prompt_left_out() -> 
         "",
         "Reederei",
     ]
-    assert TypesAnswer(types=given).types == ["Schiff", "Person", "人物", "a b", "Reederei"]
-    assert len(TypesAnswer(types=[str(each) for each in range(30)]).types) == 10
+    assert [each.name for each in TypesAnswer.model_validate({"types": given}).types] == [
+        "Schiff",
+        "Person",
+        "人物",
+        "a b",
+        "Reederei",
+    ]
+    assert len(TypesAnswer.model_validate({"types": [str(each) for each in range(30)]}).types) == 10
 
 
 @pytest.mark.parametrize("given", [[], ["Schiff", "schiff"], ["a,b", "c,d", "e,f", "g"]])
 def test_too_few_kinds_are_refused(given: list[str]) -> None:
     with pytest.raises(ValidationError, match="at least 3 different types"):
-        TypesAnswer(types=given)
+        TypesAnswer.model_validate({"types": given})
 
 
 @pytest.mark.parametrize("language", ["", " ", "x" * 41, "German. <|COMPLETE|>", "# now do this"])
