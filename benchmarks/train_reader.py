@@ -78,6 +78,7 @@ FOR = frozenset({
     "words in order", "number", "cosine", "meaning of words", "position", "has the kind", "definition",
     "has the measure", "list asked for", "best statement", "told together", "words told",
     "nearest passage in another language", "cosine in another language", "score", "new names", "new words", "bridge",
+    "in the time", "latest until the time",
 })  # fmt: skip
 """Features that cannot speak against an answer. Without this, two that mostly come together get weights of opposite
 signs, and a question where only one of them holds is judged by an accident of the questions here. Figures with the
@@ -85,6 +86,7 @@ collections left out are the same with and without it."""
 AGAINST = frozenset({
     "missing name", "missing everywhere", "rank", "margin", "lacks the kind", "distance to the kind",
     "negation differs", "missing meaning", "lacks the measure", "missing head",
+    "at another time",
 })  # fmt: skip
 """Features that cannot speak for an answer."""
 

@@ -20,6 +20,7 @@ from conspectus.query.question.question import MOST_QUESTIONS, Question, encoder
 from conspectus.query.question.terms import is_content_word
 from conspectus.storage.arrays import Bools, Floats, Vectors
 from conspectus.storage.index import per_index
+from conspectus.storage.text.dates import Dated, dates_in
 from conspectus.storage.text.names import UNSPACED, Word
 from conspectus.storage.text.word_lists import cut_run, shares_of_common_words
 
@@ -107,6 +108,7 @@ class Asked:
         opposites: The words that its words are with or without a prefix that turns them into the opposite.
         measure: The words beside values of what it asks for, such as "born" for "how old".
         measured: Those of its stems that ask for it.
+        time: The time that it asks about ("in 1998", "before 2001"); None if it names none.
     """
 
     weights: Mapping[str, float]
@@ -129,6 +131,7 @@ class Asked:
     opposites: frozenset[str]
     measure: frozenset[str]
     measured: frozenset[str]
+    time: Dated | None
 
     @property
     def of_what_it_is(self) -> bool:
@@ -200,7 +203,17 @@ def _read(context: Context, text: str) -> Asked:
         frozenset(other for word, _ in content for other in _opposites(word.key)),
         frozenset(measure.words if measure else ()),
         frozenset(stem for word, stem in content if measure and word.key in measure.phrase),
+        _time_in(question.text),
     )
+
+
+def _time_in(text: str) -> Dated | None:
+    """Return the interval from the first to the last day that a question names; None if it names none."""
+    dates = dates_in(text)
+    if not dates:
+        return None
+    first, last = min(each.first or "" for each in dates), max(each.last or "9999" for each in dates)
+    return Dated(first or None, last if last != "9999" else None, dates[0].precision)
 
 
 def _head(text: str, content: Sequence[tuple[Word, str]]) -> str:
@@ -226,6 +239,7 @@ def _opposites(word: str) -> Iterator[str]:
 def _names_in(question: Question) -> frozenset[str]:
     """Return the stems and pairs of the words that belong to a name: one of the index, or a word with a capital."""
     found = set[str]()
+    dates = dates_in(question.text)
     cased = question.language != "de" and not question.text.isupper()
     named = [
         any(span.start <= word.start < span.end for span in question.mentions)
@@ -234,7 +248,8 @@ def _names_in(question: Question) -> frozenset[str]:
         for word in question.words
     ]
     for at, word in enumerate(question.words):
-        if named[at]:
+        # A statement need not name the year in which it holds.
+        if named[at] and not any(date.start <= word.start < date.end for date in dates):
             found.add(question.stems[at])
             after = question.words[at + 1] if at + 1 < len(named) and named[at + 1] else None
             if after is not None:

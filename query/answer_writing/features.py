@@ -17,6 +17,7 @@ from conspectus.query.answer_writing.full_sentence import TELLS
 from conspectus.query.context import Context
 from conspectus.query.question.bounds import MOST_CLOSELY
 from conspectus.storage.arrays import Floats
+from conspectus.storage.text.dates import dates_in
 from conspectus.storage.text.names import UNSPACED, word_keys, words
 from conspectus.storage.text.words import base_form, transliterated
 
@@ -27,7 +28,7 @@ STATEMENT_FEATURES = (
     "another language", "cosine in another language", "meaning of words", "missing meaning", "no meaning",
     "rank", "margin", "position", "has the kind", "lacks the kind", "distance to the kind", "definition",
     "has the measure", "lacks the measure", "missing head", "list", "list asked for",
-    "length", "line", "row", "code",
+    "length", "line", "row", "code", "in the time", "at another time", "latest until the time",
 )  # fmt: skip
 """The features of a statement for a question, in the order of the weights."""
 NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage", "negation differs")
@@ -37,7 +38,7 @@ ANSWER_FEATURES = (
     "missing name", "told together", "missing everywhere", "nearest passage in another language",
     "another language",
     "has the kind", "lacks the kind", "yes or no", "fact", "size of index", "length of question",
-    "words told", "has the measure", "lacks the measure", "missing head",
+    "words told", "has the measure", "lacks the measure", "missing head", "in the time", "at another time",
 )  # fmt: skip
 """The features of an answer for a question, in the order of the weights."""
 
@@ -240,7 +241,9 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
     best = max(scores, default=0.0) or 1.0
     places = Counter[int]()
     rows = []
-    for each, has, of_meaning in zip(statements, held, meanings.tolist(), strict=True):
+    for each, has, of_meaning, times in zip(
+        statements, held, meanings.tolist(), _times(asked, statements), strict=True
+    ):
         place = places[each.rank]
         places[each.rank] += 1
         count, clause = word_count(each.text), NUMBERED.match(each.text.lstrip("§ ("))
@@ -285,8 +288,33 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(each.kind == "line"),
             float(each.kind in ROWS),
             float(each.kind == "code"),
+            *times,
         ))  # fmt: skip
     return np.array(rows, np.float64).reshape(len(rows), len(STATEMENT_FEATURES))
+
+
+def _times(asked: Asked, statements: Sequence[Excerpt]) -> list[tuple[float, float, float]]:
+    """Return whether each statement has a date in the time that is asked about, only others, and the latest until then.
+
+    Who "joined in 1996" was still there in 1998 if the document tells of no change between: the latest is that of a
+    document.
+    """
+    if asked.time is None:
+        return [(0.0, 0.0, 0.0)] * len(statements)
+    last, latest, found = asked.time.last or "9999", dict[str, str](), []
+    for each in statements:
+        dates = dates_in(each.text) or dates_in(" ".join(each.context[-1:]))
+        begun = max((date.first for date in dates if date.first and date.first <= last), default="")
+        found.append((dates, begun))
+        latest[each.passage.document_id] = max(latest.get(each.passage.document_id, ""), begun)
+    return [
+        (
+            float(inside := any(date.overlaps(asked.time) for date in dates)),
+            float(bool(dates) and not inside),
+            float(bool(begun) and begun == latest[each.passage.document_id]),
+        )
+        for each, (dates, begun) in zip(statements, found, strict=True)
+    ]
 
 
 def _defines(asked: Asked, has: Held, text: str) -> bool:
@@ -384,4 +412,6 @@ def answer_features(
         named["has the measure"],
         named["lacks the measure"],
         named["missing head"],
+        named["in the time"],
+        named["at another time"],
     ])  # fmt: skip

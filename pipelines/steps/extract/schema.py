@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from conspectus.prompts.render import render
 from conspectus.storage.errors import InputError, SettingsError
 from conspectus.storage.text.nlp import CONCEPT, NAME, TITLE
 from conspectus.storage.text.normalise import entity_key
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 
 LONGEST = 300
 """Characters of a description: it is part of every prompt."""
@@ -135,40 +136,32 @@ def _of_yaml(path: Path) -> Schema:
         found = load(path.read_text("utf-8"), BaseLoader)  # noqa: S506  (every value is a text: `on` is a name)
     except (YAMLError, RecursionError) as error:
         raise ValueError(f"not YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(found, dict) or found.keys() - {"entities", "relations"}:
-        raise ValueError("a schema has the keys entities and relations")
-    entities = {kind: _text(kind, told) for kind, told in _members("entities", found.get("entities")).items()}
-    return Schema(entities, tuple(_relation(*item) for item in _members("relations", found.get("relations")).items()))
+    try:
+        file = _File.model_validate(found)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}".lstrip(": ")) from error
+    relations = [RelationType(name, of.source, of.target, of.description) for name, of in file.relations.items()]
+    return Schema(file.entities, tuple(relations))
 
 
-def _relation(name: str, about: object) -> RelationType:
-    about = {"description": about} if isinstance(about, str) else about
-    if not isinstance(about, dict) or about.keys() - {"from", "to", "description"}:
-        raise ValueError(f"the relation {name!r} has the keys from, to and description")
-    return RelationType(
-        name, _types(name, about.get("from")), _types(name, about.get("to")), _text(name, about.get("description", ""))
-    )
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LONGEST)]
+_Types = Annotated[tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 
 
-def _members(key: str, value: object) -> dict[str, Any]:
-    if isinstance(value, list):  # names without descriptions
-        value = dict.fromkeys((each for each in value if isinstance(each, str)), "")
-    if not isinstance(value or {}, dict):
-        raise ValueError(f"{key} is not a mapping of names to descriptions")
-    return {" ".join(name.split()): of for name, of in dict(value or {}).items()}  # type: ignore[call-overload]
+class _Relation(BaseModel, extra="forbid"):
+    source: _Types = Field((), alias="from")
+    target: _Types = Field((), alias="to")
+    description: _Text = ""
 
 
-def _types(name: str, value: object) -> tuple[str, ...]:
-    found = value if isinstance(value, list) else [value] if value else []
-    if not all(isinstance(each, str) and each.strip() for each in found):
-        raise ValueError(f"the ends of the relation {name!r} are a type or a list of types")
-    return tuple(" ".join(each.split()) for each in found)
+class _File(BaseModel, extra="forbid"):
+    """A file of a schema; a list of types has no descriptions."""
 
-
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST:
-        raise ValueError(f"the description of {name!r} is not a text of at most {LONGEST} characters")
-    return " ".join(value.split())
+    entities: Annotated[
+        dict[str, _Text], BeforeValidator(lambda value: dict.fromkeys(value, "") if isinstance(value, list) else value)
+    ]
+    relations: dict[str, _Relation] = {}
 
 
 _CLASSES, _PROPERTIES = {"Class"}, {"ObjectProperty", "Property"}

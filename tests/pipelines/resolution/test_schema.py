@@ -149,12 +149,12 @@ def test_a_schema_is_written_and_read_again(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("entities: [", "not YAML"),
-        ("[person]", "keys entities and relations"),
+        ("[person]", "valid dictionary"),
         ("entities: {}", "no types of entities"),
-        ("entities: {person: [a]}", "description of 'person'"),
-        ("entities: [person]\nrelations: {met: {who: person}}", "'met' has the keys"),
-        ("entities: [person]\nrelations: {met: {from: [[person]]}}", "ends of the relation 'met'"),
-        ("types: [person]", "keys entities and relations"),
+        ("entities: {person: [a]}", "entities.person: .*valid string"),
+        ("entities: [person]\nrelations: {met: {who: person}}", "relations.met.who: Extra inputs"),
+        ("entities: [person]\nrelations: {met: {from: [[person]]}}", "relations.met.from.0: .*valid string"),
+        ("types: [person]", "entities: Field required"),
         (f"entities: {{person: {'x' * 301}}}", "at most 300"),
     ],
 )
