@@ -1,7 +1,8 @@
 """When each relation and claim holds, as each place states it: by the date in its sentence, or that of its document.
 
-A sentence with several dates gives a relation the date nearest to its target, fewest clauses away. A date between
-commas after the source belongs to the source ("Ada, born in 1815, wrote the notes"), and gives it none.
+A relation has the date in a model's description of it. Else a sentence with several dates gives it the date nearest to
+its target, fewest clauses away. A date between commas after the source belongs to the source ("Ada, born in 1815, wrote
+the notes"), and gives it none.
 Statements of an imported graph have the dates of their qualifiers, or of a date that is one of their ends.
 """
 
@@ -28,7 +29,7 @@ _CLAUSE = regex.compile(r"[,;:()，；（）]|\s(?:and|but|und|aber|et|mais|y|pe
 _FAR = 1_000
 """Characters that a clause between a date and a name counts as."""
 
-_Row = tuple[str, str, str | None, str | None, int | None, int | None]
+_Row = tuple[str, str, str | None, str | None, int | None, int | None, str]
 
 
 def dated_facts(
@@ -59,14 +60,13 @@ def _of_chunks(
             replace(each, start=chunk.start + each.start, end=chunk.start + each.end) for each in dates_in(chunk.text)
         ]
         names: defaultdict[str | None, list[int]] = defaultdict(list)
-        for _, _, entity, _, start, _ in rows:
+        for _, _, entity, _, start, _, _ in rows:
             if start is not None:
                 names[entity].append(start)
-        for _, id_, _, relation, start, end in rows:
+        for _, id_, _, relation, start, end, told in rows:
             if relation:
-                inside = _within(own, start, end)
                 places = ([at for at in names[each] if (start or 0) <= at < (end or 0)] for each in ends[relation])
-                stated = _of_relation(chunk, inside, *places)
+                stated = _described(own, told) or _of_relation(chunk, _within(own, start, end), *places)
                 yield _fact(id_, chunk.id, stated, default, relation_id=relation)
         for claim in claims_of.get(chunk.id, ()):
             stated = _of_claim(claim, _within(own, claim.start, claim.end))
@@ -74,8 +74,8 @@ def _of_chunks(
 
 
 def _mentions(mentions: Sequence[Mention]) -> Iterator[_Row]:
-    """Yield chunk, id, entity, relation and span of each mention, those of a chunk together."""
-    names = ["chunk_id", "id", "entity_id", "relation_id", "start", "end"]
+    """Yield chunk, id, entity, relation, span and description of each mention, those of a chunk together."""
+    names = ["chunk_id", "id", "entity_id", "relation_id", "start", "end", "description"]
     table = arrow_of(Mention, mentions, names).select(names).sort_by([("chunk_id", "ascending"), ("id", "ascending")])
     for batch in table.to_batches():
         yield from zip(*batch.to_pydict().values(), strict=True)
@@ -83,6 +83,15 @@ def _mentions(mentions: Sequence[Mention]) -> Iterator[_Row]:
 
 def _within(dates: Sequence[Dated], start: int | None, end: int | None) -> list[Dated]:
     return [each for each in dates if start is not None and end is not None and start <= each.start < end]
+
+
+def _described(dates: Sequence[Dated], description: str) -> Dated | None:
+    """Return the date in a model's description of a relation, where the passage states it; None if it has several."""
+    told = dates_in(description)
+    if len(told) != 1:
+        return None
+    same = (each for each in dates if (each.first, each.last) == (told[0].first, told[0].last))
+    return next(same, replace(told[0], start=0, end=0))
 
 
 def _of_relation(chunk: Chunk, dates: Sequence[Dated], sources: Sequence[int], targets: Sequence[int]) -> Dated | None:

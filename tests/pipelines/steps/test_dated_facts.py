@@ -15,7 +15,7 @@ from tests.conftest import write_rows
 
 
 def facts_of(
-    text: str, source: str, target: str, claims: tuple[Claim, ...] = (), **metadata: str
+    text: str, source: str, target: str, claims: tuple[Claim, ...] = (), told: str = "", **metadata: str
 ) -> tuple[list[DatedFact], str]:
     """Return the facts of one sentence that states a relation, and the words of the first date."""
     document = Document("d", "Notes", "notes.txt", f"Intro. {text}", metadata, len(text) + 7, "")
@@ -24,7 +24,7 @@ def facts_of(
     places = [(each, 7 + text.index(each)) for each in (source, target)]
     mentions = [
         *(Mention(f"m{each}", "c", each, None, at, at + len(each), "exact", each, "") for each, at in places),
-        Mention("r", "c", None, "relation", 7, 7 + len(text), "exact", text, ""),
+        Mention("r", "c", None, "relation", 7, 7 + len(text), "exact", text, told),
     ]
     relation = Relation("relation", source, target, "led", "", 1.0, ("c",))
     found = list(dated_facts([document], [chunk], Knowledge(entities, [relation], mentions), claims))
@@ -61,6 +61,14 @@ def test_without_a_date_of_its_own_a_relation_has_that_of_its_document() -> None
     assert (fact.first, fact.last, fact.precision, fact.basis, fact.start) == (None, None, "", "none", None)
     (fact,), _ = facts_of("Ada, born in 1915, led Oster.", "Ada", "Oster")
     assert fact.basis == "none", "the date is that of Ada's birth"
+
+
+def test_a_relation_has_the_date_that_a_model_tells() -> None:
+    text = "Ada led Oster from 1990 to 1995. Two years later she left it."
+    (fact,), words = facts_of(text, "Ada", "Oster", told="Ada led Oster from 1990 to 1995.")
+    assert (fact.first, fact.last, words) == ("1990-01-01", "1995-12-31", "1990 to 1995")
+    (fact,), words = facts_of(text, "Ada", "Oster", told="Ada left Oster in 1997.")
+    assert (fact.first, fact.last, fact.basis, words) == ("1997-01-01", "1997-12-31", "stated", "")
 
 
 def test_a_claim_has_its_own_dates() -> None:
