@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from conspectus.pipelines.steps.extract.llm import AT_ONCE
 from conspectus.pipelines.steps.reports.cite import ReportAnswer, Supported, supported, without_labels
 from conspectus.pipelines.steps.reports.prompt import (
     CitedRecord,
@@ -45,6 +46,9 @@ Ready = Callable[[Iterable[str]], Awaitable[None]]
 """Waits until the entities and relations with the given ids have descriptions."""
 FEWEST_FINDINGS, MOST_FINDINGS, MOST_WORDS = 5, 10, 1000
 """The extent that the prompt asks for: as many findings as GraphRAG, on two pages, so that many fit together."""
+
+GIVES_UP_AFTER = 8
+"""So many unusable reports, and no usable one: the model cannot write any, and is not asked for the others."""
 
 _Answered = tuple[ReportAnswer, Supported, list[Failure]]
 """A reply, its supported findings, and failures for the others."""
@@ -113,6 +117,8 @@ class _Writing:
         ]
         self._parts = _parts(communities, self._due)
         self._tasks: dict[str, asyncio.Task[_Written]] = {}
+        self._running = asyncio.Semaphore(window_for(model, "report").slots or AT_ONCE)
+        self._usable = self._unusable = 0
 
     async def all(self) -> tuple[list[Report], list[Failure]]:
         # The deepest first: others may wait for them.
@@ -138,14 +144,20 @@ class _Writing:
             return _Written(None, (), waits=True)
         if not text:
             return self._lost(community, "no record fits into reports.max_input_tokens", "")
-        try:
-            answer, found, failures = await self._answer(community, text, cited)
-        except Deferred:
-            return _Written(None, (), waits=True)
-        except ModelError as error:
-            return self._lost(community, "the model gave no report", str(error))
+        async with self._running:
+            if self._unusable >= GIVES_UP_AFTER and not self._usable:
+                return self._lost(community, "not asked for", f"none of {self._unusable} reports was usable")
+            try:
+                answer, found, failures = await self._answer(community, text, cited)
+            except Deferred:
+                return _Written(None, (), waits=True)
+            except ModelError as error:
+                self._unusable += isinstance(error, BadAnswer)
+                return self._lost(community, "the model gave no report", str(error))
         if not found.findings:
+            self._unusable += 1
             return self._lost(community, "no finding of the report rests on a record", "", failures)
+        self._usable += 1
         title, summary = (without_labels(item, cited) for item in (answer.title, answer.summary))
         report = _report(community, title, summary, answer, found)
         return _Written(report, tuple(failures), is_models=True)

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 import pytest
 from conspectus.pipelines.steps.reports.cite import ReportAnswer
-from conspectus.pipelines.steps.reports.llm import StandIn, write_reports
+from conspectus.pipelines.steps.reports.llm import GIVES_UP_AFTER, StandIn, write_reports
 from conspectus.pipelines.steps.reports.prompt import Elements, without
 from conspectus.prompts.client.client import ModelClient
+from conspectus.prompts.client.window import Window
 from conspectus.prompts.language_model import Reply, Request
 from conspectus.prompts.replies.typed import read_answer
 from conspectus.storage.hashing import short_id
@@ -545,6 +546,28 @@ def test_nothing_is_paid_twice_and_order_does_not_matter(tmp_path: Path) -> None
         ]  # fmt: skip
         assert len(written(renamed, of, model_of(server, memo), max_input_tokens=400)[0]) == 5
         assert len(server.requests) == 5
+
+
+class Babbling:
+    """A model on a machine of two slots that writes no report."""
+
+    calls = 0
+
+    async def complete(self, request: Request) -> Reply:
+        self.calls += 1
+        await asyncio.sleep(0)
+        return Reply("I like trains.", "babbling", "stop", 1, 1)
+
+    def window(self, _step: str) -> Window:
+        return Window(slots=2)
+
+
+def test_a_model_that_cannot_write_reports_is_not_asked_for_all() -> None:
+    communities = [community(f"c{number}", ["Ada", "Bob", "Cy"], [TIES[0].id]) for number in range(40)]
+    model = Babbling()
+    reports, failures = written(communities, elements(), model)
+    assert 2 * GIVES_UP_AFTER <= model.calls <= 2 * (GIVES_UP_AFTER + 2)
+    assert (len(reports), len({each.item_id for each in failures})) == (0, 40), "each loss is a row"
 
 
 def _shuffled(rows: list[Row], seed: int) -> list[Row]:
