@@ -86,7 +86,7 @@ collections left out are the same with and without it."""
 AGAINST = frozenset({
     "missing name", "missing everywhere", "rank", "margin", "lacks the kind", "distance to the kind",
     "negation differs", "missing meaning", "lacks the measure", "missing head",
-    "at another time",
+    "at another time", "missing superlative",
 })  # fmt: skip
 """Features that cannot speak for an answer."""
 

@@ -74,6 +74,20 @@ _PLURAL = regex.compile(
     regex.I,
 )
 CASED = regex.compile(r"\p{Lu}")
+SUPERLATIVE = regex.compile(
+    r"\b(?:most|least|best|worst|(?:old|eld|new|long|short|high|low|larg|small|bigg|cheap|dear|near|lat|earli|fast|slow|heavi"
+    r"|light|young|great|few|strong|weak|rich|poor|warm|cold|hott|deep|wid|tall|thick|thin|quiet|loud|easi|hard|clos|furth"
+    r"|quick|steep|narrow|broad|simpl|saf)est"
+    r"|(?:älte|neue|läng|kürze|höch|niedrig|größ|klein|billig|günstig|teuer|schnell|langsam|schwer|leicht|jüng|stärk"
+    r"|schwäch|wärm|kälte|tief|breite|laute|leise|frühe|späte|mei|wenig|be|schlechte|näch)s?te[nmrs]?"
+    r"|(?:le|la|les) (?:plus|moins)|(?:el|la|l[oa]s) (?:\p{L}+ )?(?:más|menos)"
+    r"|(?:il|lo|la|i|le) (?:\p{L}+ )?(?:più|meno)|[oa]s? (?:\p{L}+ )?(?:mais|menos)"
+    r"|(?:mee|min|oud|nieuw|lang|kort|hoog|laag|groot|klein|goedkoop|duur|snel|zwaar|be)ste?"
+    r"|naj\p{L}{4,}|самы\p{L}+|наи\p{L}{4,}|en (?:çok|az|büyük|küçük|eski|yeni|uzun|kısa|yüksek|ucuz|pahalı|iyi))\b"
+    r"|最|一番|가장|제일|ที่สุด",
+    regex.I,
+)
+"""A superlative: what has one as the question does may answer it, and what has none only tells of one of the things."""
 NUMBERED = regex.compile(r"\d+(?:\.\d+)*")
 NEGATION = regex.compile(
     r"\b(?:not|no|never|none|without|\p{L}+n['’]t|cannot|nicht|kein\w*|nie|ohne|ne|pas|jamais|sans|aucun\w*|nunca|sin|non"
@@ -108,6 +122,7 @@ class Asked:
         opposites: The words that its words are with or without a prefix that turns them into the opposite.
         measure: The words beside values of what it asks for, such as "born" for "how old".
         measured: Those of its stems that ask for it.
+        superlative: Whether it has a superlative.
         time: The time that it asks about ("in 1998", "before 2001"); None if it names none.
     """
 
@@ -131,6 +146,7 @@ class Asked:
     opposites: frozenset[str]
     measure: frozenset[str]
     measured: frozenset[str]
+    superlative: bool
     time: Dated | None
 
     @property
@@ -203,6 +219,7 @@ def _read(context: Context, text: str) -> Asked:
         frozenset(other for word, _ in content for other in _opposites(word.key)),
         frozenset(measure.words if measure else ()),
         frozenset(stem for word, stem in content if measure and word.key in measure.phrase),
+        SUPERLATIVE.search(question.text) is not None,
         _time_in(question.text),
     )
 

@@ -22,6 +22,7 @@ from conspectus.query.types import Passage
 from conspectus.storage.index import per_index
 from conspectus.storage.locators import HEADING, sections_at
 from conspectus.storage.records import Document, Span
+from conspectus.storage.text.dates import dates_in
 from conspectus.storage.text.names import UNSPACED, word_keys
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.sentences import begins_anew, sentence_spans
@@ -134,16 +135,22 @@ class _Piece:
 
 
 def excerpts(
-    context: Context, passages: Sequence[Passage], *, orders: bool = False, questions: bool = False
+    context: Context,
+    passages: Sequence[Passage],
+    *,
+    orders: bool = False,
+    questions: bool = False,
+    dates: bool = False,
 ) -> list[Excerpt]:
     """Return the excerpts of passages, in the order of the passages and of reading; overlaps are used once.
 
-    Paragraphs with orders to a language model are left out, unless `orders` are asked for, and so are `questions`.
+    Paragraphs with orders to a language model are left out, unless `orders` are asked for, and so are `questions`, and
+    headings, unless they have `dates` ("3.0.2 (2025-01-09)").
     """
     found: list[Excerpt] = []
     seen: set[tuple[str, int]] = set()
     for rank, passage in enumerate(passages):
-        for excerpt in _excerpts(context, passage, rank, orders=orders, questions=questions):
+        for excerpt in _excerpts(context, passage, rank, orders=orders, questions=questions, dates=dates):
             place = (passage.document_id, excerpt.span.start)
             if place not in seen:
                 seen.add(place)
@@ -151,7 +158,9 @@ def excerpts(
     return found
 
 
-def _excerpts(context: Context, passage: Passage, rank: int, *, orders: bool, questions: bool) -> Iterator[Excerpt]:
+def _excerpts(
+    context: Context, passage: Passage, rank: int, *, orders: bool, questions: bool, dates: bool
+) -> Iterator[Excerpt]:
     pieces = _pieces(context, passage)
     if not orders and _ORDER.search(passage.text):
         told = {piece.block for piece in pieces if piece.kind not in ROWS and _ORDER.search(piece.text)}
@@ -174,7 +183,8 @@ def _excerpts(context: Context, passage: Passage, rank: int, *, orders: bool, qu
             label, introduction = piece, None
         elif piece.kind == "question":
             asked, label, introduction = piece, None, None
-        if (piece.kind not in QUOTED and not (questions and piece is asked)) or piece is header:
+        dated = dates and piece.kind == "heading" and dates_in(piece.text)
+        if (piece.kind not in QUOTED and not (questions and piece is asked) and not dated) or piece is header:
             continue
         if piece.kind in ("sentence", "line") and introduction is not before:
             introduction = None
@@ -201,7 +211,7 @@ def _excerpts(context: Context, passage: Passage, rank: int, *, orders: bool, qu
             piece.text,
             tuple(Part(_span(passage, item), item.kind, item.text) for item in (*shown, piece, *behind)),
             tuple(above) + tuple(item.text for item in companions),
-            piece.kind,
+            "line" if dated else piece.kind,
         )
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
-from conspectus.query.answer_writing.asked import Asked, asked_of
+import regex
+from conspectus.query.answer_writing.asked import NUMBERED, Asked, asked_of
 from conspectus.query.answer_writing.comparison import parts_asked, parts_to_compare, winner
 from conspectus.query.answer_writing.excerpts import Part, as_words, without_fences, word_count
 from conspectus.query.answer_writing.features import kind_in, next_features
@@ -32,6 +33,7 @@ from conspectus.query.question.question import open_question
 from conspectus.query.question.terms import is_content_word
 from conspectus.query.sayings import name_of_language, saying
 from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step, ignore_pieces
+from conspectus.storage.locators import HEADING, places_at
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.normalise import title_names
@@ -127,7 +129,28 @@ def read_quotes(context: Context, question: str, passages: Sequence[Passage]) ->
     if not parts_asked(context, question):
         chosen = of_the_one_meant(context, open_question(context, question), chosen)
         chosen = with_versions(context, asked, quotes, definitions_of_others(asked, quotes, chosen))
-    return Found(question, quotes, chosen)
+    return Found(question, quotes, [_with_heading(context, asked, question, chosen[0]), *chosen[1:]] if chosen else [])
+
+
+_WHICH = regex.compile(
+    r"\b(?:which|what|welche\w*|quel\w*|qué|quale|qual|welke?|která|które\w*|какой|hangi)\s(\p{L}+)", regex.I
+)
+
+
+def _with_heading(context: Context, asked: Asked, question: str, quote: Quote) -> Quote:
+    """Return a quote below the heading that has what it lacks: the date, or the number of "which version"."""
+    passage, which = quote.excerpt.passage, _WHICH.search(question)
+    begins = min(part.span.start for part in quote.excerpt.shown)
+    numbered = which is not None and stem(which[1].casefold()) not in {stem(key) for key in word_keys(quote.text)}
+    for place in reversed(places_at(context.places_of(passage.document_id), quote.span.start)):
+        if place.kind != HEADING or not passage.start <= place.start < begins:
+            continue
+        has_kind = kind_in(asked, quote.text)[0] is False and kind_in(asked, place.label)[0] is True
+        if has_kind or (numbered and asked.kind == "what" and NUMBERED.match(place.label.lstrip("[v§ "))):
+            span = replace(quote.span, start=place.start, end=place.start + len(place.label))
+            shown = (Part(span, "label", place.label), *quote.excerpt.shown)
+            return replace(quote, excerpt=replace(quote.excerpt, shown=shown))
+    return quote
 
 
 def write_quotes(assembly: Assembly, context: Context, evidence: Evidence, found: Found, say: Say) -> Answer:

@@ -11,7 +11,7 @@ from math import ceil, log, log2
 
 import numpy as np
 import regex
-from conspectus.query.answer_writing.asked import CASED, NEGATION, NUMBERED, PATTERNS, Asked
+from conspectus.query.answer_writing.asked import CASED, NEGATION, NUMBERED, PATTERNS, SUPERLATIVE, Asked
 from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, word_count
 from conspectus.query.answer_writing.full_sentence import TELLS
 from conspectus.query.context import Context
@@ -29,6 +29,7 @@ STATEMENT_FEATURES = (
     "rank", "margin", "position", "has the kind", "lacks the kind", "distance to the kind", "definition",
     "has the measure", "lacks the measure", "missing head", "list", "list asked for",
     "length", "line", "row", "code", "in the time", "at another time", "latest until the time",
+    "missing superlative", "negation differs",
 )  # fmt: skip
 """The features of a statement for a question, in the order of the weights."""
 NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage", "negation differs")
@@ -38,7 +39,8 @@ ANSWER_FEATURES = (
     "missing name", "told together", "missing everywhere", "nearest passage in another language",
     "another language",
     "has the kind", "lacks the kind", "yes or no", "fact", "size of index", "length of question",
-    "words told", "has the measure", "lacks the measure", "missing head", "in the time", "at another time",
+    "words told", "has the measure", "lacks the measure", "missing head",
+    "in the time", "at another time", "missing superlative", "negation differs",
 )  # fmt: skip
 """The features of an answer for a question, in the order of the weights."""
 
@@ -246,7 +248,7 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
     ):
         place = places[each.rank]
         places[each.rank] += 1
-        count, clause = word_count(each.text), NUMBERED.match(each.text.lstrip("§ ("))
+        count, clause = word_count(each.text), NUMBERED.match(each.text.lstrip("§ ([#v"))
         kind, distance = kind_in(asked, each.text)
         beside = has.around | has.passage
         names, words_told = _share(asked, has.covers, names=True), _share(asked, has.covers)
@@ -289,6 +291,8 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(each.kind in ROWS),
             float(each.kind == "code"),
             *times,
+            float(asked.superlative and not any(SUPERLATIVE.search(text) for text in (each.text, *each.context))),
+            float(has.contrary),
         ))  # fmt: skip
     return np.array(rows, np.float64).reshape(len(rows), len(STATEMENT_FEATURES))
 
@@ -414,4 +418,6 @@ def answer_features(
         named["missing head"],
         named["in the time"],
         named["at another time"],
+        named["missing superlative"],
+        named["negation differs"],
     ])  # fmt: skip

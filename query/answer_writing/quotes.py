@@ -117,7 +117,8 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
         The quotes, in the order of the passages and of reading.
     """
     asked = asked_of(context, question)
-    every = excerpts(context, passages, orders=_ABOUT_ORDERS.search(question) is not None)
+    orders = _ABOUT_ORDERS.search(question) is not None
+    every = excerpts(context, passages, orders=orders, dates=asked.kind == "when")
     read = sorted(every, key=lambda excerpt: (excerpt.span.document_id, excerpt.span.start))
     behind = {id(excerpt): after for excerpt, after in pairwise(read) if _adjoin(excerpt, after)}
     opening = _openings(context, every, asked) if asked.kind == "how to" else {}
@@ -126,7 +127,9 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     every = [
         excerpt
         for excerpt in every
-        if excerpt.kind not in ("sentence", "line", "item") or word_count(excerpt.text) >= _LEAST_WORDS
+        if excerpt.kind not in ("sentence", "line", "item")
+        or word_count(excerpt.text) >= _LEAST_WORDS
+        or (excerpt.kind == "line" and asked.kind == "when")
     ]
     if not every:
         return []

@@ -192,6 +192,10 @@ _KINDS: tuple[tuple[re.Pattern[str], Expected], ...] = tuple(
 )  # fmt: skip
 
 
+_ENUMERATED = re.compile(r"\W*\d{1,3}(?:\.\d{1,3})*[.)]\s")
+"""The number of a clause or of an item at the beginning of a sentence."""
+
+
 def expected_answer(question: str) -> Expected | None:
     """Return the expected kind of answer; None if the question's words do not show it ("Are both of them rivers?").
 
@@ -328,6 +332,7 @@ def _candidates(
     addresses = [found.span() for found in _URL.finditer(sentence)]
     if kind.pattern is _NUMBER:  # "thirteen on 10 June": 10 is no number of things
         addresses += [found.span() for found in _DATE.finditer(sentence)]
+        addresses += [found.span() for found in [_ENUMERATED.match(sentence)] if found]
     for found in kind.pattern.finditer(sentence):
         group = found.lastgroup or 0
         at, end = found.span(group)

@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterator
 
 import regex
+from conspectus.storage.text.literals import MONTH
 
 LONGEST = 2_000
 """Most characters of a sentence."""
@@ -72,6 +73,13 @@ _STOP = regex.compile(
     regex.V1 | regex.X,
 )
 _NEXT = regex.compile(r"\s++[\p{Ps}\p{Pi}\p{Pd}\"'*_¿¡]*+(?P<first>.)(?P<rest>[\p{L}\p{M}]*+)(?P<apart>\s?)", regex.S)
+_ORDINAL = regex.compile(
+    rf"""(?<!\bI\s)\b(?:am|bis|das|dem|den|der|des|die|im|jede\w*|seit|vom|zum|zur|det|på|fra|til)\s\d{{1,2}}\.\s\p{{L}}
+         | \b\d{{1,2}}\.\s(?:{MONTH})\b""",
+    regex.X | regex.I,
+)
+"""A number with a stop that means "the first": before a month, or after an article or preposition of German or
+Scandinavian languages."""
 _SMALL = regex.compile(r"[\p{Ll}--\p{Georgian}]", regex.V1)
 _CAPITAL = regex.compile(r"\p{Lu}")
 _DOTTED = regex.compile(r"\p{L}|(?:\p{L}\.)+\p{L}")
@@ -163,7 +171,10 @@ def _ends(text: str, start: int, stop: "regex.Match[str]", end: int, has_capital
     word = before.casefold()
     if word in ABBREVIATIONS or (word in _BEFORE_NUMBERS and first.isdigit()):
         return False
-    if stop.start() - start <= 4 and before.isdigit():
+    if before.isdigit() and (
+        stop.start() - start <= 4
+        or (len(before) <= 2 and _ORDINAL.search(text, max(start, stop.start() - 20), stop.end() + 20))
+    ):
         return False
     if word in _SOMETIMES_LAST or (_DOTTED.fullmatch(before) and (len(before) > 1 or before.isupper())):
         return bool(following["apart"]) and (first + following["rest"]).casefold() in _STARTERS

@@ -46,6 +46,7 @@ _MOST_SETS = 50
 _OF_ONE = frozenset({"who", "when", "where", "why", "definition"})
 """Kinds of questions that a whole table does not answer."""
 _MOST_UNASKED = 20_000  # passages; of more, sets are read for the method `all` only: it takes .2 ms a passage, once
+_MOST_NAMED = 3  # rows whose names are a short answer
 _MOST_ADDENDS = 9  # of a sum that are shown
 
 
@@ -356,6 +357,11 @@ class _Writer:
             if len(values) == 1:
                 self.short = next(iter(values))
         head = f"{self._what()}: {self.short} ({self._of_all()})" if plan.operation != "list" else self._of_all()
+        if plan.subject is not None and plan.measure != plan.subject and 0 < len(rows) <= _MOST_NAMED:
+            named = self._table.columns[plan.subject]
+            self.short = " / ".join(
+                dict.fromkeys(named.cells[code] for code in named.codes[rows].tolist() if code >= 0)
+            )
         yield f"{head}:{self._first(len(rows))}"
         for row in rows[:_SHOWN].tolist():
             span = self._span(row)

@@ -40,6 +40,7 @@ class Plan:
         group: The column by whose values the rows are taken apart.
         best: The group that is asked for: the one with the largest ("max") or the smallest result.
         matched: The number of words that name something of the set; those that name the set itself count twice.
+        subject: The column that "which kettle" asks for.
     """
 
     table: Table
@@ -51,6 +52,7 @@ class Plan:
     group: int | None = None
     best: Literal["max", "min"] | None = None
     matched: int = 0
+    subject: int | None = None
 
 
 class Unclear(Exception):

@@ -28,7 +28,7 @@ from conspectus.query.methods.complete.conditions import (
     of_numbers,
 )
 from conspectus.query.methods.complete.marks import BEST, Mark, Marker, has_word
-from conspectus.query.methods.complete.sets import SENDER, Table
+from conspectus.query.methods.complete.sets import SENDER, TITLE, Table, yes_and_no
 from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of
 from conspectus.query.methods.complete.vocabulary import Vocabulary
 from conspectus.storage.text.language import function_words
@@ -107,7 +107,17 @@ class _Reading:
         self.computes = self._table.kind != "statements" and bool(asked) and not one
         plan = self._operation(mentioned, group, conditions)
         own = bool(self._roles() & self._own_sets() and self._table.kind != "statements")
-        return replace(plan, matched=own + sum(mark.of_table + mark.named for mark in self.marks))
+        matched = own + sum(mark.of_table + mark.named for mark in self.marks)
+        return replace(plan, matched=matched, subject=self._subject())
+
+    def _subject(self) -> int | None:
+        """Return the column that "which kettle" asks for: that of the noun, or of the titles if it names the rows."""
+        which = next((mark.last for mark in self.marks if "which" in mark.roles), len(self._tokens))
+        own = self._own_sets()
+        noun = next((each for each in self.marks if each.first >= which and (each.of_table or each.roles & own)), None)
+        if noun is None or (noun.column is not None and not noun.cells):
+            return noun and noun.column
+        return next((at for at, column in enumerate(self._table.columns) if column.name == TITLE), None)
 
     def _conditions(self) -> tuple[tuple[Condition, ...], list[Mark], int | None]:
         """Return the conditions, the marks of columns that are none of them, and the column after "per"."""
@@ -132,7 +142,11 @@ class _Reading:
                 self._used |= {each.first for each in pending if "not" not in each.roles}
                 waiting = []
             elif mark.column is not None:
-                if "per" in roles:
+                answers = yes_and_no(self._table.columns[mark.column])
+                if answers and "per" not in roles:  # "with a filter", "no filter"
+                    found.append(of_cells(self._table, mark.column, answers["not" in roles]))
+                    self._used |= {each.first for each in pending if "not" in each.roles}
+                elif "per" in roles:
                     if group is not None:
                         raise Unclear("it asks for groups of groups")
                     group = mark.column

@@ -138,6 +138,17 @@ class Table:
         return tuple(found)
 
 
+_YES = frozenset("yes y true ja oui sí si sì sim tak да evet 是 はい 有 ✓ ✔".split())
+_NO = frozenset("no n false none nein non não nie nee нет hayır 否 いいえ 無 无 ✗ ✘ – -".split())
+
+
+def yes_and_no(column: Column) -> tuple[frozenset[int], frozenset[int]] | None:
+    """Return the cells of a column that say yes ("yes, 30 minutes"), and those that say no; None if some say neither."""
+    first = [cell.casefold().split(",")[0].split(" ")[0] for cell in column.cells]
+    told = tuple(frozenset(at for at, word in enumerate(first) if word in words) for words in (_YES, _NO))
+    return (told[0], told[1]) if len(told[0] | told[1]) == len(first) > 0 else None
+
+
 def words_of_table(table: Table) -> frozenset[str]:
     """Return the stems of the words in the names of a set and of its columns."""
     names = (*table.names, *(column.name for column in table.columns))
@@ -215,7 +226,40 @@ def tables(index: StoredIndex) -> tuple[Table, ...]:
                     rows.left_out += 1
                 else:
                     rows.add(document.id, start, end, {**cells, DOCUMENT: document.title, place: label} | cells)
+    made["forms",] = _forms(index)
     return tuple(table for rows in made.values() if len(table := rows.table()))
+
+
+_FIELD = regex.compile(
+    r"(?m)^[ \t]*(?:[-*+•][ \t]+)?\*{0,2}(\p{L}[^:\n|*]{0,39})\*{0,2}:\*{0,2}[ \t]+(\S[^\n]{0,200})$"
+)
+_LEAST_OF_FORM, _LONGEST_OPENING = 3, 200
+"""The least documents of one form, and fields of each; and the most characters above the fields that are shown."""
+
+
+def _forms(index: StoredIndex) -> Rows:
+    """Return the documents of one form, such as "price: 34.90" on a line, as rows: each field is a column."""
+    fields: dict[str, list[regex.Match[str]]] = {}
+    titles: dict[str, tuple[str, str]] = {}
+    counts: Counter[str] = Counter()
+    for document in index.each(Document):
+        check()
+        found = [] if "#" in document.uri or is_message(document) else list(_FIELD.finditer(document.text))
+        names = {field[1].casefold() for field in found}
+        if len(found) == len(names) >= _LEAST_OF_FORM:  # who speaks in a dialogue does so more than once
+            fields[document.id] = found
+            titles[document.id] = document.title, PurePosixPath(document.uri).parent.name
+            counts.update(names)
+    rows = Rows("rows")
+    known = {name for name, count in counts.items() if count >= _LEAST_OF_FORM}
+    for id_, found in fields.items():
+        cells = {field[1].casefold(): field[2].strip() for field in found if field[1].casefold() in known}
+        if len(cells) >= _LEAST_OF_FORM:
+            title, folder = titles[id_]
+            rows.names |= dict.fromkeys(filter(None, (folder, title)))
+            begins = found[0].start() if found[0].start() > _LONGEST_OPENING else 0  # what it is stands above
+            rows.add(id_, begins, found[-1].end(), {TITLE: title} | cells)
+    return rows
 
 
 def _as_row(document: Document) -> tuple[str, dict[str, str]]:
