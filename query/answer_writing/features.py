@@ -14,6 +14,7 @@ import regex
 from conspectus.query.answer_writing.asked import CASED, NEGATION, NUMBERED, PATTERNS, SUPERLATIVE, Asked
 from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, word_count
 from conspectus.query.answer_writing.full_sentence import TELLS
+from conspectus.query.answer_writing.life_dates import LIFE_WORDS, tells_life
 from conspectus.query.context import Context
 from conspectus.query.question.bounds import MOST_CLOSELY
 from conspectus.storage.arrays import Floats
@@ -96,6 +97,9 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
     """Return what each statement has of a question; the statements come in the order of passages and of reading."""
     analysis = context.bm25.analysis
     own = [frozenset(analysis.terms(each.text, context.chunk_rows[each.passage.chunk_id])) for each in statements]
+    if of_life := LIFE_WORDS & asked.keys:
+        told = frozenset(analysis.stem(word, asked.language) for word in of_life)
+        own = [terms | told if tells_life(each.text) else terms for each, terms in zip(statements, own, strict=True)]
     beginnings = [_by_first_letter(terms) for terms in own]  # forms of a word begin with one letter
     whole: dict[str, frozenset[str]] = {}
     for each, terms in zip(statements, own, strict=True):

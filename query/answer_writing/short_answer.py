@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from conspectus.query.answer_writing.asked import asked_of
 from conspectus.query.answer_writing.features import is_related
+from conspectus.query.answer_writing.life_dates import part_of_life
 from conspectus.query.context import Context
 from conspectus.query.question.question import open_question
 from conspectus.query.question.terms import is_content_word
@@ -196,6 +197,10 @@ _ENUMERATED = re.compile(r"\W*\d{1,3}(?:\.\d{1,3})*[.)]\s")
 """The number of a clause or of an item at the beginning of a sentence."""
 
 
+_HE = re.compile(r"\b(?:he|his|him|il|lui|él|egli)\b", re.IGNORECASE)
+_SHE = re.compile(r"\b(?:she|hers?|elle|ella|lei)\b", re.IGNORECASE)
+
+
 def expected_answer(question: str) -> Expected | None:
     """Return the expected kind of answer; None if the question's words do not show it ("Are both of them rivers?").
 
@@ -240,6 +245,11 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
         chunk = context.chunks[row]
         start, end = span.start - chunk.start, span.end - chunk.start
         sentence = chunk.text[start:end]
+        life = kind.pattern.search(part_of_life(read.keys, sentence)) if kind.pattern else None
+        if life:
+            return " ".join(life[0].split())
+        if of_person and not kind.types and _HE.search(sentence) and _SHE.search(sentence):
+            return ""  # "After his death in 1926 she ran the workshop" tells of two
         told = frozenset(context.bm25.analysis.terms(f"{context.titles[span.document_id]}\n{sentence}", row))
         held = {term for term in weights if term in told or any(is_related(term, other) for other in told)}
         covered = sum(weights[term] for term in held)

@@ -143,7 +143,7 @@ _NO = frozenset("no n false none nein non não nie nee нет hayır 否 いい�
 
 
 def yes_and_no(column: Column) -> tuple[frozenset[int], frozenset[int]] | None:
-    """Return the cells of a column that say yes ("yes, 30 minutes"), and those that say no; None if some say neither."""
+    """Return the cells of a column that say yes ("yes, 30 minutes"), those that say no; None if one says neither."""
     first = [cell.casefold().split(",")[0].split(" ")[0] for cell in column.cells]
     told = tuple(frozenset(at for at, word in enumerate(first) if word in words) for words in (_YES, _NO))
     return (told[0], told[1]) if len(told[0] | told[1]) == len(first) > 0 else None

@@ -1,0 +1,43 @@
+"""Lives in parentheses: "Ada Mirren (1 May 1871 in Oster – 1948)" tells when she was born and when she died."""
+
+from collections.abc import Set
+
+import regex
+
+_LIFE = regex.compile(
+    r"\((?P<born>[^()–—-]{0,60}\b\d{3,4}\b[^()–—-]{0,40})[–—-](?P<died>[^()]{0,60}\b\d{3,4}\b[^()]{0,40})\)"
+)
+_BORN = frozenset(
+    "born birth birthday geboren geburt geburtstag né née naissance nació nacido nacida nacimiento nato nata nascita "
+    "nasceu nascido nascida nascimento geboorte urodził urodziła urodzony urodzona родился родилась рождения doğdu "
+    "doğum".split()
+)
+_DIED = frozenset(
+    "died die dies death dead gestorben starb stirbt tod todestag mort morte décès mourut murió muerto muerta muerte "
+    "morì decesso morreu morto falecimento overleden stierf dood zmarł zmarła śmierć śmierci умер умерла смерти öldü "
+    "ölüm".split()
+)
+
+
+LIFE_WORDS = _BORN | _DIED
+"""The words for birth and death."""
+
+
+def tells_life(text: str) -> bool:
+    """Return whether a text has a life in parentheses: then it tells of a birth and a death.
+
+    >>> tells_life("Ada Mirren (1871–1948) drew maps."), tells_life("Ada Mirren (a painter) drew maps.")
+    (True, False)
+    """
+    return _LIFE.search(text) is not None
+
+
+def part_of_life(keys: Set[str], text: str) -> str:
+    """Return what the first life in a text tells of the birth or the death that a question asks for, "" if none.
+
+    >>> part_of_life({"when", "ada", "died"}, "Ada Mirren (1 May 1871 in Oster – 2 June 1948) drew maps.")
+    '2 June 1948'
+    """
+    wanted = [name for name, words in (("born", _BORN), ("died", _DIED)) if not words.isdisjoint(keys)]
+    life = _LIFE.search(text) if len(wanted) == 1 else None
+    return life[wanted[0]].strip() if life else ""
