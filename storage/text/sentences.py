@@ -172,13 +172,17 @@ def _ends(text: str, start: int, stop: "regex.Match[str]", end: int, has_capital
     if word in ABBREVIATIONS or (word in _BEFORE_NUMBERS and first.isdigit()):
         return False
     if before.isdigit() and (
-        stop.start() - start <= 4
-        or (len(before) <= 2 and _ORDINAL.search(text, max(start, stop.start() - 20), stop.end() + 20))
+        stop.start() - start <= 4 or _is_ordinal(text, max(start, stop.start() - 20), stop.start())
     ):
         return False
     if word in _SOMETIMES_LAST or (_DOTTED.fullmatch(before) and (len(before) > 1 or before.isupper())):
         return bool(following["apart"]) and (first + following["rest"]).casefold() in _STARTERS
     return True
+
+
+def _is_ordinal(text: str, start: int, stop: int) -> bool:
+    """Return whether the full stop at `stop`, behind a number, makes it an ordinal."""
+    return any(found.start() < stop < found.end() for found in _ORDINAL.finditer(text, start, stop + 20))
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -86,6 +86,20 @@ Chapter II
 The Sisters"""
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ab dem 1. Januar kostet es zwei Euro.",
+        "Am 19. November zwischen 8 und 13 Uhr.",
+        "Im 19. Jahrhundert lag es im 3. Stock.",
+        "Den 5. Mai 1930 åpnet skolen.",
+    ],
+)
+def test_an_ordinal_ends_no_sentence(text: str) -> None:
+    assert sentence_spans(text) == [(0, len(text))]
+    assert len(sentence_spans(f"He is 12. {text}")) == 2
+
+
 def test_hard_wrapped_lines_are_one_text_and_short_lines_are_not() -> None:
     assert [" ".join(each.split()) for each in sentences(WRAPPED)] == [
         "Nell came down to Vantry in the first week of March on a cart, "
