@@ -10,8 +10,8 @@ languages is asked them as well, every question in one other language.
 
 A statement is an example of an answer if it contains an accepted string and, where the evidence is known, a part of it.
 Every answerable question is used a second time without the statements that contain an answer: what is left are its
-hardest negatives, neighbours of the answer, as in documents that do not have it. Two logistic regressions are fitted:
-whether a statement answers, and whether the best statements do. Each collection is left out in turn to measure them;
+hardest negatives, neighbours of the answer, as in documents that do not have it. Fitted are logistic regressions, whether
+a statement answers, and boosted trees, whether the best statements do. Each collection is left out in turn to measure them;
 the weights that are written, by default to query/answer_writing/reader_weights.json, are those of all of them.
 
 Printed are the figures by collection and the reliability diagram: how many of the answers with some probability are
@@ -52,6 +52,7 @@ from conspectus.query.question.question import encoder_of
 from conspectus.query.types import Passage
 from conspectus.storage.arrays import Bools, Floats
 from scipy.optimize import minimize
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 OUT = Path(__file__).parent.parent / "query" / "answer_writing" / "reader_weights.json"
 HIDDEN = 0.2
@@ -91,8 +92,10 @@ AGAINST = frozenset({
 """Features that cannot speak for an answer."""
 
 
-Learned = tuple[Logistic, Logistic, Logistic]
-"""The models of statements, of further statements and of answers."""
+DEPTH, TREES = 2, 80
+"""Of the trees that decide: of depths 2 to 4 and 40 to 100 trees these are among the best, and few numbers."""
+Rankers = tuple[Logistic, Logistic]
+"""The models of statements and of further statements."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,10 @@ class Example:
                 break
             rows.append(int(chances.argmax()))
         return rows
+
+
+Outcomes = tuple[list[Example], Floats, Floats, Floats]
+"""Examples, the features of their answers, whether each is right, and its weight."""
 
 
 def squeezed(text: str) -> str:
@@ -317,49 +324,84 @@ def outcomes(found: Sequence[Example], ranker: Logistic, further: Logistic) -> t
     return np.array(rows), np.array(right), np.array(weights)
 
 
-def measured(found: Sequence[Example], prior: Learned | None) -> dict[str, Any]:
-    """Return the figures with each collection left out in turn."""
-    first_prior, next_prior, answer_prior = prior or (None, None, None)
-    groups = sorted({each.collection for each in found})
-    parts = {}
-    first: list[bool] = []
-    for group in groups:
-        others = [each for each in found if each.collection != group]
-        ranker = fit_statements(others, first_prior)
+def fit_answers(rows: Floats, right: Floats, weights: Floats) -> HistGradientBoostingClassifier:
+    """Return boosted trees that tell whether an answer is right; no feature counts against its sign."""
+    signs = [int(name in FOR) - int(name in AGAINST) for name in ANSWER_FEATURES]
+    trees = HistGradientBoostingClassifier(
+        max_depth=DEPTH, max_iter=TREES, learning_rate=0.08, min_samples_leaf=25, l2_regularization=5.0,
+        monotonic_cst=signs, early_stopping=False, random_state=0,
+    )  # fmt: skip
+    return trees.fit(rows, right, sample_weight=weights)
+
+
+def packed_trees(model: HistGradientBoostingClassifier) -> dict[str, Any]:
+    """Return trees as `BoostedTrees.of` reads them: where a branch ends early, both children have its value."""
+    made: dict[str, Any] = {"features": [], "thresholds": [], "values": []}
+    for (predictor,) in model._predictors:  # scikit-learn has no public way to its trees
+        nodes, inner = predictor.nodes, 2**DEPTH - 1
+        asked, thresholds, values = [ANSWER_FEATURES[0]] * inner, [0.0] * inner, [0.0] * (inner + 1)
+        at = {0: 0}
+        for place in range(2 * inner + 1):
+            node = nodes[at[place]]
+            children = at[place], at[place]
+            if place >= inner:
+                values[place - inner] = round(float(node["value"]), 4)
+                continue
+            if not node["is_leaf"]:
+                asked[place], thresholds[place] = ANSWER_FEATURES[node["feature_idx"]], float(node["num_threshold"])
+                children = node["left"], node["right"]
+            at |= {2 * place + 1: children[0], 2 * place + 2: children[1]}
+        made["features"].append(asked)
+        made["thresholds"].append([round(each, 5) for each in thresholds])
+        made["values"].append(values)
+    return {**made, "constant": float(model._baseline_prediction[0, 0])}
+
+
+def without_each(found: Sequence[Example], prior: Rankers | None) -> tuple[dict[str, Outcomes], list[bool]]:
+    """Return the outcomes of each collection by rankers learned without it, and whether its best statements are right."""
+    parts, first = dict[str, Outcomes](), list[bool]()
+    for group in sorted({each.collection for each in found}):
+        ranker, further = learned([each for each in found if each.collection != group], prior)
         own = [each for each in found if each.collection == group]
-        parts[group] = outcomes(own, ranker, fit_next(others, ranker, next_prior))
+        parts[group] = (own, *outcomes(own, ranker, further))
         first += [bool(each.right[ranker.logits(each.features).argmax()]) for each in own if each.right.any()]
-    table = {}
-    for group in groups:
-        features, told, weights = (
-            np.concatenate(each) for each in zip(*(parts[other] for other in groups if other != group), strict=True)
-        )
-        model = fitted(features, told, weights, ANSWER_FEATURES, answer_prior)
-        chance = 1 / (1 + np.exp(-model.logits(parts[group][0])))
-        least = np.array([LEAST[matter(each.asked, each.n_chunks)] for each in found if each.collection == group])
-        table[group] = (chance, chance >= least, *parts[group][1:])
-    every, answered, told, weights = (np.concatenate(each) for each in zip(*table.values(), strict=True))
+    return parts, first
+
+
+def measured(sets: dict[str, tuple[dict[str, Outcomes], list[bool]]]) -> dict[str, Any]:
+    """Return the figures of each set of weights, each collection left out in turn, and print how reliable they are."""
+    every = [(group, *of_group) for parts, _ in sets.values() for group, of_group in parts.items()]
+    figures: dict[str, Any] = {}
+    for name, (parts, first) in sets.items():
+        table = {}
+        for group, (own, rows, told, weights) in parts.items():
+            others = [each for each in every if each[0] != group]
+            model = fit_answers(*(np.concatenate([each[at] for each in others]) for at in (2, 3, 4)))
+            chance = model.predict_proba(rows)[:, 1]
+            least = np.array([LEAST[matter(each.asked, each.n_chunks)] for each in own])
+            table[group] = chance, chance >= least, told, weights
+        print(name)
+        figures[name] = _figures(table) | {"best statement right": round(float(np.mean(first)), 3)}
+    return figures
+
+
+def _figures(table: dict[str, tuple[Floats, Bools, Floats, Floats]]) -> dict[str, Any]:
+    chances, answered, told, weights = (np.concatenate(each) for each in zip(*table.values(), strict=True))
     print("probability  answers  of them right")
     for low in np.arange(0, 1, 0.1):
-        among = (every >= low) & (every < low + 0.1)
+        among = (chances >= low) & (chances < low + 0.1)
         if among.any():
             right = np.average(told[among], weights=weights[among])
             print(f"{low:.1f} to {low + 0.1:.1f}  {among.sum():7}  {right:.2f}")
-    figures = {
+    every = {group: (given, right) for group, (_, given, right, _) in table.items()} | {"all": (answered, told)}
+    return {
         group: {
-            "answers": len(told),
-            "right and answered": round(float(told[answered].sum() / max(1, told.sum())), 3),
-            "not right and declined": round(float((~answered)[told == 0].mean()), 3) if (told == 0).any() else None,
+            "answers": len(right),
+            "right and answered": round(float(right[given].sum() / max(1, right.sum())), 3),
+            "not right and declined": round(float((~given)[right == 0].mean()), 3) if (right == 0).any() else None,
         }
-        for group, (_, answered, told, _) in table.items()
+        for group, (given, right) in every.items()
     }
-    figures["all"] = {
-        "answers": len(told),
-        "best statement right": round(float(np.mean(first)), 3),
-        "right and answered": round(float(told[answered].sum() / told.sum()), 3),
-        "not right and declined": round(float((~answered)[told == 0].mean()), 3),
-    }
-    return figures
 
 
 def main() -> None:
@@ -379,25 +421,27 @@ def main() -> None:
         index = open_index(place) if options.as_they_are else build([documents], place)
         found += examples(group, index.context, rows)
     written: dict[str, Any] = {"least": LEAST, "least_next": LEAST_NEXT}
-    prior: Learned | None = None
+    prior: Rankers | None = None
+    answers_, parts = list[tuple[Floats, Floats, Floats]](), {}
     for by_many_languages, name in SETS.items():
         own = [each for each in found if each.asked.by_many_languages == by_many_languages]
-        print(name)
-        models = learned(own, prior)
-        packed = map(_packed, models, (STATEMENT_FEATURES, NEXT_FEATURES, ANSWER_FEATURES))
-        written[name] = dict(zip(("statement", "next", "answer"), packed, strict=True))
-        written[name]["figures"] = measured(own, prior)
-        prior = models
+        parts[name] = without_each(own, prior)
+        prior = learned(own, prior)
+        packed = map(_packed, prior, (STATEMENT_FEATURES, NEXT_FEATURES))
+        written[name] = dict(zip(("statement", "next"), packed, strict=True))
+        answers_.append(outcomes(own, *prior))
+    written["answer"] = packed_trees(fit_answers(*map(np.concatenate, zip(*answers_, strict=True))))
+    for name, figures in measured(parts).items():
+        written[name]["figures"] = figures
     options.out.write_text(json.dumps(written, indent=1) + "\n", "utf-8")
     print(options.out)
 
 
-def learned(found: Sequence[Example], prior: Learned | None) -> Learned:
-    """Return the models of statements, of further statements and of answers, learned from those of `prior` on."""
-    first_prior, next_prior, answer_prior = prior or (None, None, None)
+def learned(found: Sequence[Example], prior: Rankers | None) -> Rankers:
+    """Return the models of statements and of further statements, learned from those of `prior` on."""
+    first_prior, next_prior = prior or (None, None)
     ranker = fit_statements(found, first_prior)
-    further = fit_next(found, ranker, next_prior)
-    return ranker, further, fitted(*outcomes(found, ranker, further), ANSWER_FEATURES, answer_prior)
+    return ranker, fit_next(found, ranker, next_prior)
 
 
 def _packed(model: Logistic, names: Sequence[str]) -> dict[str, Any]:

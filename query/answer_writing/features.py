@@ -41,7 +41,7 @@ ANSWER_FEATURES = (
     "another language",
     "has the kind", "lacks the kind", "yes or no", "fact", "size of index", "length of question",
     "words told", "has the measure", "lacks the measure", "missing head",
-    "in the time", "at another time", "missing superlative", "negation differs",
+    "in the time", "at another time", "missing superlative", "negation differs", "many languages",
 )  # fmt: skip
 """The features of an answer for a question, in the order of the weights."""
 
@@ -424,4 +424,5 @@ def answer_features(
         named["at another time"],
         named["missing superlative"],
         named["negation differs"],
+        float(asked.by_many_languages),
     ])  # fmt: skip

@@ -1,4 +1,4 @@
-"""The ranker of statements, and the decision to answer: three logistic regressions over `features.py`.
+"""The ranker of statements, two logistic regressions, and the decision to answer, boosted trees, over `features.py`.
 
 `python -m benchmarks.train_reader` learns the weights from questions with known answers and writes them to
 `reader_weights.json`, with the figures of that run.
@@ -10,6 +10,7 @@ from functools import cache
 
 from conspectus.query.answer_writing.asked import Asked
 from conspectus.query.answer_writing.features import ANSWER_FEATURES, NEXT_FEATURES, STATEMENT_FEATURES
+from conspectus.query.boosted_trees import BoostedTrees
 from conspectus.query.logistic import Logistic, stored_weights
 
 
@@ -27,14 +28,14 @@ class Weights:
 
     statement: Logistic
     next: Logistic
-    answer: Logistic
+    answer: BoostedTrees
     least: Mapping[str, float]
     least_next: float
 
 
 SETS = {False: "english", True: "many languages"}
-"""The names of the weights by whether the encoder knows many languages: its cosines are on another scale, and words of
-an inflected language are found less often."""
+"""The names of the weights of statements by whether the encoder knows many languages: its cosines are on another scale,
+and words of an inflected language are found less often."""
 
 
 @cache
@@ -45,7 +46,7 @@ def reader_weights(by_many_languages: bool) -> Weights:
     return Weights(
         Logistic.of(own["statement"], STATEMENT_FEATURES),
         Logistic.of(own["next"], NEXT_FEATURES),
-        Logistic.of(own["answer"], ANSWER_FEATURES),
+        BoostedTrees.of(found["answer"], ANSWER_FEATURES),
         found["least"],
         found["least_next"],
     )

@@ -60,7 +60,7 @@ def unsupported(
         float(nearest[0][0]), n_chunks,
     )  # fmt: skip
     weights = reader_weights(asked.by_many_languages)
-    chance = probability(float(weights.answer.logits(features)))
+    chance = probability(weights.answer.logit(features))
     if chance >= weights.least[matter(asked, n_chunks)]:
         return "", ""
     named = f"; nothing names {', '.join(unknown)}" if unknown else ""
