@@ -70,7 +70,6 @@ def read_mailbox(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Ro
     """Yield the rows of the messages of a mailbox, numbered from 1; for an attachment, `within` is NUMBER/NAME."""
     number = 0
     for number, content in enumerate(_messages(path), start=1):
-        nest.budget.spend_part()
         try:
             for row in message_rows(_parsed(content), settings, nest):
                 if row.within:
@@ -134,7 +133,6 @@ def message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) -> 
         yield Lost(None, error.reason, error.detail)
     names = UniqueNames()
     for part in attached:
-        nest.budget.spend_part()
         yield from _attachment_rows(part, names, settings, nest)
 
 

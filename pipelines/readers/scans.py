@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from conspectus.pipelines.readers.archives import Nest, read_part
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
 from conspectus.pipelines.readers.formats import PICTURES, can_recognise
-from conspectus.pipelines.readers.guards import at_progress, open_zip, read_member
+from conspectus.pipelines.readers.guards import at_progress, member_blocks, open_zip
 from conspectus.pipelines.readers.page_layout import Line, blocks
 from conspectus.pipelines.readers.rows import Draft, Lost, Row
 from conspectus.storage.settings import InputSettings
@@ -196,4 +196,4 @@ def _inside(path: Path, settings: InputSettings) -> "Iterator[tuple[str, list[by
     with open_zip(path, settings.max_archive_bytes) as archive:
         for member in archive.infolist():
             if PurePosixPath(member.filename).suffix.lower() in PICTURES:
-                yield member.filename, [read_member(archive, member)]
+                yield member.filename, [b"".join(member_blocks(archive, member))]

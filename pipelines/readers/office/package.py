@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from zipfile import ZipFile
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.pipelines.readers.guards import local, open_zip, parse_xml, read_member
+from conspectus.pipelines.readers.guards import local, member_blocks, open_zip, parse_xml
 from conspectus.pipelines.readers.rows import sensible_title
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Package:
     def read(self, name: str) -> bytes | None:
         """Return a member, None if it does not exist."""
         member = self._members.get(name.casefold())
-        return None if member is None else read_member(self._archive, member)
+        return None if member is None else b"".join(member_blocks(self._archive, member))
 
     def part(self, name: str, *, doctype: bool = False) -> "_Element | None":
         """Return the root element of a part, None if it does not exist."""
