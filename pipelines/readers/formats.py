@@ -64,7 +64,7 @@ READERS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys((".yaml", ".yml"), ("api_descriptions", "read_yaml")),
     **dict.fromkeys((".toml", ".ini", ".cfg", ".conf", ".patch", ".diff"), ("plain", "read_plain")),
     ".eml": ("mail", "read_mail"),
-    ".msg": ("outlook", "read_msg"),
+    ".msg": ("mail", "read_msg"),
     ".mbox": ("mail", "read_mailbox"),
     ".zip": ("archives", "read_zip"),
     ".tar": ("archives", "read_tar"),

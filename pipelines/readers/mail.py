@@ -1,15 +1,23 @@
-"""Read mail: messages (.eml) and mailboxes (.mbox). A message is a text; an attachment is read like a file."""
+"""Read mail: messages (.eml, .msg) and mailboxes (.mbox). A message is a text; an attachment is read like a file.
+
+What stands in the streams of a file of Outlook (.msg) becomes a message of the same kind. The streams are named by the
+properties of [MS-OXMSG] and [MS-OXPROPS].
+"""
 
 import datetime
 import mimetypes
 import re
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from email import message_from_bytes
 from email.message import EmailMessage
+from email.parser import HeaderParser
 from email.policy import EmailPolicy
+from email.utils import format_datetime
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.archives import Exhausted, Nest, UniqueNames, read_part
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded
@@ -18,6 +26,9 @@ from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title, string
 from conspectus.pipelines.readers.web.page import add_page, parse_page
 from conspectus.storage.records import Hyperlink, Place
 from conspectus.storage.settings import InputSettings
+
+if TYPE_CHECKING:
+    from olefile import OleFileIO
 
 MAX_HEADER, MAX_PART_HEADER = 16_000, 2_000
 """Maximum characters of a header, and of one that describes a part: parsing takes quadratic time."""
@@ -41,6 +52,10 @@ _MESSAGE_ID = re.compile(r"<\s*([^<>\s]+)\s*>")
 _ANSWERED = re.compile(r"(?i)\s*(?:\[[^\]]*\]\s*)?(?:re|aw|sv|antw|rép|rif|odp)(?:\[\d+\])?\s?:")
 _BROKEN_HEADER = 500
 _SEPARATOR = b"From "
+_OUTLOOK = {"Subject": "0037", "To": "0E04", "Cc": "0E03", "Message-ID": "1035", "In-Reply-To": "1042"}
+_SENT = b"\x40\x00\x39\x00"
+"""The tag of the time of sending in the stream of properties, whose values are 16 bytes each."""
+_EPOCH = datetime.datetime(1601, 1, 1, tzinfo=datetime.UTC)
 
 
 class _Policy(EmailPolicy):
@@ -156,35 +171,26 @@ def _leaves(part: EmailMessage, wanted: bool, settings: InputSettings) -> Iterat
 def _best(alternatives: Sequence[EmailMessage], settings: InputSettings) -> EmailMessage | None:
     """Return the plain alternative, or the HTML page if the plain one is blank or far shorter."""
     plain = next((alternative for alternative in alternatives if alternative.get_content_type() == "text/plain"), None)
-    pages: list[EmailMessage] = [alternative for alternative in alternatives if _html_of(alternative) is not None]
-    page = pages[-1] if pages else None
-    if plain is None:
-        return page
-    if page is None:
-        return plain
-    length = len(_or_none(plain, settings).strip())
-    markup = _html_of(page)
-    if not length:
-        return page
-    if markup is None or len(markup.get_payload()) <= _FEW_WORDS * length:  # markup is longer than its text
-        return plain
-    return page if len(_or_none(markup, settings)) > _FEW_WORDS * length else plain
+    pages = [
+        (alternative, part)
+        for alternative in alternatives
+        for part in alternative.walk()
+        if isinstance(part, EmailMessage) and part.get_content_type() == "text/html"
+    ]
+    if plain is None or not pages:
+        return pages[-1][0] if pages else plain
+    length, (page, markup) = _length(plain, settings), pages[-1]
+    is_short = not length or len(markup.get_payload()) > _FEW_WORDS * length  # markup is longer than its text
+    return page if is_short and (not length or _length(markup, settings) > _FEW_WORDS * length) else plain
 
 
-def _html_of(part: EmailMessage) -> EmailMessage | None:
-    for item in part.walk():
-        if isinstance(item, EmailMessage) and item.get_content_type() == "text/html":
-            return item
-    return None
-
-
-def _or_none(part: EmailMessage, settings: InputSettings) -> str:
-    """Return the text of a part, "" if it cannot be read."""
+def _length(part: EmailMessage, settings: InputSettings) -> int:
+    """Return the characters of a part's text, 0 if it cannot be read."""
     try:
         found = _text(part, settings, None)
     except Unreadable:
-        return ""
-    return found.text if found else ""
+        return 0
+    return len(found.text.strip()) if found else 0
 
 
 def _is_decoration(part: EmailMessage) -> bool:
@@ -304,3 +310,64 @@ def _file_name(part: EmailMessage) -> str | None:
     except PARSER_ERRORS:
         return None
     return PurePosixPath(clean(name).replace("\\", "/")).name[-200:] or None if name else None
+
+
+def read_msg(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+    """Yield the text of a message, then the rows of its attachments, as for other mail; Unreadable if it is damaged."""
+    from olefile import OleFileIO
+
+    if path.stat().st_size == 0:
+        raise Unreadable("empty")
+    try:
+        with OleFileIO(path) as file:
+            message = _message(file, [])
+    except (OSError, IndexError, OverflowError, struct.error, *PARSER_ERRORS) as error:
+        raise Unreadable("damaged message", type(error).__name__) from error
+    yield from message_rows(message, settings, nest)
+
+
+def _message(file: "OleFileIO", inside: list[str]) -> EmailMessage:
+    message = EmailMessage()
+    sender = f"{_property(file, inside, '0C1A')} <{_property(file, inside, '5D01') or _property(file, inside, '0C1F')}>"
+    known = {name: _property(file, inside, tag) for name, tag in _OUTLOOK.items()} | {
+        "From": sender.removesuffix(" <>")
+    }
+    known["Date"] = _sent(file, inside)
+    for name, value in HeaderParser().parsestr(_property(file, inside, "007D")).items():
+        known[name.title().replace("-Id", "-ID")] = value
+    for name in ("Subject", "From", "To", "Cc", "Date", "Message-ID", "In-Reply-To", "References"):
+        if value := " ".join(clean(known.get(name, "")).split()):
+            message[name] = value.replace(";", ",") if name in ("To", "Cc") else value
+    text, page = _property(file, inside, "1000"), _property(file, inside, "1013")
+    if text or not page:
+        message.set_content(clean(text))
+    if page:
+        (message.add_alternative if text else message.set_content)(clean(page), subtype="html")
+    names = [entry[len(inside)] for entry in file.listdir(streams=False, storages=True) if entry[:-1] == inside]
+    for part in ([*inside, name] for name in names if name.startswith("__attach_")):
+        name = _property(file, part, "3707") or _property(file, part, "3704") or "attachment"
+        if file.exists([*part, "__substg1.0_3701000D"]):
+            message.add_attachment(_message(file, [*part, "__substg1.0_3701000D"]))
+        elif content := _stream(file, [*part, "__substg1.0_37010102"]):
+            message.add_attachment(content, "application", "octet-stream", filename=" ".join(name.split()))
+    return message
+
+
+def _stream(file: "OleFileIO", name: list[str]) -> bytes:
+    return bytes(file.openstream(name).read()) if file.exists(name) else b""
+
+
+def _property(file: "OleFileIO", inside: list[str], tag: str) -> str:
+    """Return a property that is a text: UTF-16, or in an encoding that must be detected."""
+    if content := _stream(file, [*inside, f"__substg1.0_{tag}001F"]):
+        return content.decode("utf-16-le", "replace").rstrip("\0")
+    coded = _stream(file, [*inside, f"__substg1.0_{tag}001E"]) or _stream(file, [*inside, f"__substg1.0_{tag}0102"])
+    return decoded(coded.rstrip(b"\0")) if coded.rstrip(b"\0") else ""
+
+
+def _sent(file: "OleFileIO", inside: list[str]) -> str:
+    at = (content := _stream(file, [*inside, "__properties_version1.0"])).find(_SENT)
+    if at < 0 or len(content) < at + 16:
+        return ""
+    (ticks,) = struct.unpack_from("<Q", content, at + 8)
+    return format_datetime(_EPOCH + datetime.timedelta(microseconds=ticks // 10))
