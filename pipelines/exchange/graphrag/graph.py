@@ -16,11 +16,11 @@ from conspectus.pipelines.exchange.graphrag.schema import (
     Tables,
 )
 from conspectus.pipelines.readers.encodings import clean
+from conspectus.pipelines.steps.extract.merge_llm import quoted
 from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import Chunk, Claim, Entity, Failure, Relation
 from conspectus.storage.tables import sorted_by_id
-from conspectus.storage.text.names import NameMatcher
 from conspectus.storage.text.normalise import entity_key
 
 _NO_NAME = frozenset({"", "NONE", "NULL", "NAN", "N/A"})
@@ -212,7 +212,7 @@ def _add_claim(
     kind, status, description = (clean(cell or "").strip() for cell in (row.type, row.status, row.description))
     status = status.upper()
     start_date, end_date = _date(row.start_date), _date(row.end_date)
-    start, end = _quoted(chunk, clean(row.source_text or "").strip())
+    start, end = quoted(chunk, clean(row.source_text or "").strip()) or (None, None)
     id_ = short_id("claim", chunk.id, *keys, kind, status, description, start_date or "", end_date or "")
     claims[id_] = Claim(
         id=id_,
@@ -233,13 +233,3 @@ def _add_claim(
 def _date(cell: str | None) -> str | None:
     text = clean(cell or "").strip()
     return None if text.upper() in _NO_NAME else text
-
-
-def _quoted(chunk: Chunk, quote: str) -> tuple[int | None, int | None]:
-    """Return the span of a claim's source text in the document, by its characters or, failing that, by its words."""
-    at = chunk.text.find(quote)
-    if quote and at >= 0:
-        return chunk.start + at, chunk.start + at + len(quote)
-    for match in NameMatcher({quote: None}).find(chunk.text):
-        return chunk.start + match.start, chunk.start + match.end
-    return None, None
