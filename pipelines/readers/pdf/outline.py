@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.pdf.lists import ListPages, numbered_headings
 from conspectus.pipelines.readers.pdf.page_headers import printed_numbers
@@ -12,7 +12,7 @@ from conspectus.pipelines.readers.rows import as_title
 from conspectus.storage.records import Hyperlink, Place
 
 if TYPE_CHECKING:
-    from pypdf import PdfReader
+    from pypdfium2 import PdfDocument
 
 _NUMBERED = re.compile(r"(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}\.? |(?:chapter|appendix) \w+[.:]? )", re.I)
 """Text that may precede a title on its page without being part of the bookmark."""
@@ -30,23 +30,13 @@ class Bookmark:
     level: int
 
 
-def bookmarks(reader: "PdfReader", errors: tuple[type[Exception], ...]) -> list[Bookmark]:
-    """Return the bookmarks with a target page, in order; a damaged bookmark must not lose the document."""
-    try:
-        return list(_nested(reader, reader.outline, 1))
-    except errors:
-        return []
-
-
-def _nested(reader: "PdfReader", entries: Sequence[Any], level: int) -> Iterator[Bookmark]:
-    for entry in entries:
-        if isinstance(entry, list):
-            yield from _nested(reader, entry, level + 1)
-            continue
-        page = reader.get_destination_page_number(entry)
-        title = as_title(str(entry.title))
+def bookmarks(document: "PdfDocument") -> Iterator[Bookmark]:
+    """Yield the bookmarks with a target page, in order."""
+    for entry in document.get_toc():
+        target = entry.get_dest()
+        page, title = target.get_index() if target else None, as_title(entry.get_title())
         if page is not None and page >= 0 and title:
-            yield Bookmark(title, page, level)
+            yield Bookmark(title, page, entry.level + 1)
 
 
 def title_lines(pages: Sequence[Sequence[str]], outline: Sequence[Bookmark]) -> list[set[str]]:
