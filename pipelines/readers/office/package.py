@@ -5,7 +5,7 @@ are identified by their local names, so that the strict and the transitional for
 """
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_SAME = ("subject", "keywords", "description", "created", "modified", "language")
+_SAME = ("title", "subject", "keywords", "description", "created", "modified", "language")
 _PROPERTIES = {"creator": "author", **{name: name for name in _SAME}}
 
 
@@ -51,42 +51,59 @@ class Package:
         content = self.read(name)
         return None if content is None else parse_xml(content, name, doctype=doctype)
 
+    def needed(self, name: str, otherwise: str, *, doctype: bool = False) -> "_Element":
+        """Return the root element of a part; raises Unreadable, with the reason `otherwise`, if it does not exist."""
+        root = self.part(name, doctype=doctype)
+        if root is None:
+            raise Unreadable("damaged document", otherwise)
+        return root
+
     def relations(self, name: str) -> dict[str, PartRelationship]:
         """Return the relationships of a part ("" for the package itself) within the package, by their ids."""
         folder, base = posixpath.split(name)
         root = self.part(posixpath.join(folder, "_rels", f"{base}.rels"))
         found = {}
-        for node in root if root is not None else ():
+        for node in root.iterfind("{*}Relationship") if root is not None else ():
             target, id_ = node.get("Target"), node.get("Id")
-            if local(node) == "Relationship" and target and id_ and node.get("TargetMode") != "External":
+            if target and id_ and node.get("TargetMode") != "External":
                 path = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
                 found[id_] = PartRelationship((node.get("Type") or "").rpartition("/")[2], path)
         return found
 
     def main_part(self, expected: str) -> tuple[str, "_Element"]:
         """Return the name and root of the main part; raises Unreadable if its type is not `expected`."""
-        name, root = self._of_kind("officeDocument")
-        if root is None:
-            raise Unreadable("damaged document", "the package has no main part")
+        name = self._of_kind("officeDocument")
+        root = self.needed(name, "the package has no main part")
         if local(root) != expected:
             raise Unreadable("damaged document", f"the main part is a {local(root)}, not a {expected}")
         return name, root
 
-    def _of_kind(self, kind: str) -> "tuple[str, _Element | None]":
-        name = next((relation.target for relation in self.relations("").values() if relation.kind == kind), "")
-        return name, self.part(name) if name else None
+    def _of_kind(self, kind: str) -> str:
+        return next((relation.target for relation in self.relations("").values() if relation.kind == kind), "")
 
     def properties(self) -> tuple[str | None, dict[str, str]]:
         """Return the title and the other core properties that are not empty; none if they are damaged."""
         try:
-            _, root = self._of_kind("core-properties")
+            root = self.part(self._of_kind("core-properties"))
         except Unreadable:
             return None, {}
-        values = {local(node): " ".join(clean(node.text or "").split()) for node in root} if root is not None else {}
-        known = {ours: values[theirs] for theirs, ours in _PROPERTIES.items() if values.get(theirs)}
-        if known.get("author") in ("python-docx", "Unknown", "Microsoft Office User"):
-            del known["author"]
-        return sensible_title(values.get("title")), known
+        return described(root, _PROPERTIES)
+
+
+def described(root: "_Element | None", names: Mapping[str, str]) -> tuple[str | None, dict[str, str]]:
+    """Return the title in some elements of metadata, and the other values; `names` are ours by those of elements."""
+    found: dict[str, dict[str, None]] = {}
+    for node in root.iter() if root is not None else ():
+        name, text = names.get(local(node)), " ".join(clean(node.text or "").split())
+        if name and text:
+            found.setdefault(name, {})[text] = None
+    title = next(iter(found.pop("title", {})), None)
+    if found.keys() & {"author"} and not found["author"].keys() - _NOBODY:
+        del found["author"]
+    return sensible_title(title), {name: "; ".join(texts) for name, texts in found.items()}
+
+
+_NOBODY = frozenset(("python-docx", "Unknown", "Microsoft Office User"))
 
 
 @contextmanager
@@ -109,23 +126,14 @@ def open_package(path: Path, max_bytes: int) -> Iterator[Package]:
         yield Package(archive)
 
 
-def shown(element: "_Element") -> Iterator["_Element"]:
-    """Yield the children of an element; of alternatives for different program versions, only the first."""
-    for child in element:
-        if local(child) == "AlternateContent":
-            yield from next(([*node] for node in child if local(node) == "Choice"), [])
-        else:
-            yield child
+def value(element: "_Element | None", name: str) -> str | None:
+    """Return an attribute by its local name, None for a missing element too."""
+    attributes = element.items() if element is not None else ()
+    return next((str(text) for key, text in attributes if str(key).rpartition("}")[2] == name), None)
 
 
-def value(element: "_Element", name: str) -> str | None:
-    """Return an attribute by its local name."""
-    return next((str(text) for key, text in element.items() if str(key).rpartition("}")[2] == name), None)
-
-
-def child(element: "_Element", *names: str) -> "_Element | None":
-    """Return the first descendant along a path of local names."""
-    found: _Element | None = element
-    for name in names:
-        found = next((node for node in found if local(node) == name), None) if found is not None else None
-    return found
+def own(element: "_Element", tag: str) -> "Iterator[_Element]":
+    """Yield the descendants of a tag that are in no other element of the tag of `element`: the rows of a table."""
+    for node in element.iter(f"{{*}}{tag}"):
+        if next(node.iterancestors(f"{{*}}{local(element)}"), None) is element:
+            yield node

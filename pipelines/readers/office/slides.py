@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.guards import local
-from conspectus.pipelines.readers.office.package import Package, child, open_package, shown, value
-from conspectus.pipelines.readers.office.word import runs
-from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title, folded, markdown_table
+from conspectus.pipelines.readers.office.package import Package, open_package, own, value
+from conspectus.pipelines.readers.office.word import leave_out_hidden, text_of
+from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title, markdown_table
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -38,16 +38,15 @@ def read_slides(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
                 lost.append(Lost(None, f"slide {number} cannot be read", f"{error.reason}: {error.detail}"))
                 continue
             first_title = first_title or heading
-    if not draft.places:
+    if not draft:
         raise Unreadable("no text", f"{len(slides)} slides without text")
-    yield Row(None, None, title or first_title, draft.text(), metadata, tuple(draft.places))
+    yield draft.row(title or first_title, metadata)
     yield from lost
 
 
 def _slides(package: Package, name: str, root: "_Element") -> list[str]:
     relations = package.relations(name)
-    listed = child(root, "sldIdLst")
-    ids = [_relation_id(node) for node in listed] if listed is not None else []
+    ids = [_relation_id(node) for node in root.iterfind("{*}sldIdLst/*")]
     return list(dict.fromkeys(relations[id_].target if id_ in relations else "" for id_ in ids))
 
 
@@ -58,12 +57,9 @@ def _relation_id(element: "_Element") -> str:
 
 def _read_slide(package: Package, name: str, draft: Draft, seen: set[str]) -> str | None:
     """Add a slide to the draft and return its title; notes that were `seen` belong to another slide."""
-    root = package.part(name)
-    if root is None:
-        raise Unreadable("damaged document", "the slide is missing")
     title: str | None = None
     blocks = []
-    for kind, lines in _blocks(root):
+    for kind, lines in _blocks(package.needed(name, "the slide is missing")):
         if kind in _TITLES and title is None:
             title = " ".join(" ".join(lines).split())
         elif kind not in _FURNITURE:
@@ -84,29 +80,18 @@ def _read_slide(package: Package, name: str, draft: Draft, seen: set[str]) -> st
     return as_title(title)
 
 
-def _blocks(element: "_Element") -> Iterator[tuple[str, list[str]]]:
+def _blocks(root: "_Element") -> Iterator[tuple[str, list[str]]]:
     """Yield the lines of each shape and table, with the kind of its placeholder ("" for none)."""
-    for node in shown(element):
-        name = local(node)
-        if name == "sp":
-            body = child(node, "txBody")
-            placeholder = child(node, "nvSpPr", "nvPr", "ph")
-            kind = "" if placeholder is None else value(placeholder, "type") or "body"
-            lines = _paragraphs(body) if body is not None else []
-            if lines:
-                yield kind, lines
-        elif name == "tbl":
-            rows = [_cells(row) for row in node if local(row) == "tr"]
-            yield "", [markdown_table([row for row in rows if any(row)], n_headers=1)]
-        else:
-            yield from _blocks(node)
+    leave_out_hidden(root)
+    for node in root.iter("{*}sp", "{*}tbl"):
+        if local(node) == "tbl":
+            rows = [[" ".join(" ".join(_lines(cell)).split()) for cell in own(row, "tc")] for row in own(node, "tr")]
+            yield "", [markdown_table(list(filter(any, rows)), n_headers=1)]
+        elif lines := _lines(node):
+            placeholder = node.find("{*}nvSpPr/{*}nvPr/{*}ph")
+            yield "" if placeholder is None else value(placeholder, "type") or "body", lines
 
 
-def _cells(row: "_Element") -> list[str]:
-    bodies = (child(cell, "txBody") for cell in row if local(cell) == "tc")
-    return ["" if body is None else " ".join(" ".join(_paragraphs(body)).split()) for body in bodies]
-
-
-def _paragraphs(body: "_Element") -> list[str]:
-    lines = (folded("".join(runs(node, []))) for node in body if local(node) == "p")
-    return [line for line in lines if line]
+def _lines(shape: "_Element") -> list[str]:
+    """Return the lines of a shape or a cell."""
+    return list(filter(None, map(text_of, shape.iterfind("{*}txBody/{*}p"))))
