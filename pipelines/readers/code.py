@@ -12,7 +12,7 @@ from typing import Any
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.formats import CODE
 from conspectus.pipelines.readers.markdown import add_markdown
-from conspectus.pipelines.readers.markup import read_whole
+from conspectus.pipelines.readers.plain import read_whole
 from conspectus.pipelines.readers.rows import Draft, Row, fenced
 from conspectus.storage.settings import InputSettings
 

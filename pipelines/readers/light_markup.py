@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from conspectus.pipelines.readers.markdown import add_markdown
-from conspectus.pipelines.readers.markup import read_whole
-from conspectus.pipelines.readers.plain import read_plain
+from conspectus.pipelines.readers.plain import read_plain, read_whole
 from conspectus.pipelines.readers.rows import Draft, Row, as_title, markdown_table
 from conspectus.storage.settings import InputSettings
 

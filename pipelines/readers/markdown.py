@@ -31,7 +31,6 @@ _LEAST_WRAPPED = 40
 """The least characters of the longest line of a paragraph that an editor has wrapped."""
 _FRONT_MATTER = regex.compile(r"---[ \t]*\n(?P<block>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", regex.S | regex.M)
 _FRONT_MATTER_REACH = 1 << 16
-_DEEPEST_YAML = 20
 _SAID = re.compile(r"^(?![\[{])(?=.*(?:[^\W\d_]{2}|\d{4}-\d))(?!(?:true|false)$)")
 """A value that says something by itself: no list, no bare number, no switch."""
 _FENCED_DIV = re.compile(r"^ {0,3}:::.*$", re.M)
@@ -146,17 +145,7 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
 def _mapping(block: str) -> dict[str, str] | None:
     """Return the mapping of a YAML block, None if it is not a mapping (the block is then part of the text)."""
     try:
-        values = yaml.safe_load(block) if is_harmless(block) else None
+        values = yaml.safe_load(block)
         return strings(values) if isinstance(values, dict) else None
-    except (yaml.YAMLError, ValueError, TypeError):  # also for values without a text form
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError):  # also for values without a text form
         return None
-
-
-def is_harmless(block: str) -> bool:
-    """Return whether YAML has no aliases (a few can form a huge value) and no deep nesting (slow to read)."""
-    depth = 0
-    for event in yaml.parse(block, Loader=yaml.SafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if isinstance(event, yaml.AliasEvent) or depth > _DEEPEST_YAML:
-            return False
-    return True

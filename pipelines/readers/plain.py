@@ -1,12 +1,13 @@
-"""Read plain text. A file is one row, a very long file several, so that memory stays bounded."""
+"""Read plain text and Rich Text. A file is one row, a very long text several, so that memory stays bounded."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 import regex
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean, open_text, text_encoding
-from conspectus.pipelines.readers.rows import Row, as_title
+from conspectus.pipelines.readers.rows import Draft, Row, as_title, too_long
 from conspectus.storage.settings import InputSettings
 
 PART = 250_000
@@ -17,6 +18,7 @@ Python stores all characters of a string as wide as its widest: in short parts o
 
 _TITLE = regex.compile(r"^Title:[ \t]*+(\S.*)$", regex.M)
 _TITLE_LINES = 40
+_FONT = re.compile(r"\\f(\d{1,6})\b[^;]{0,80}?\\fcharset(\d{1,3})")
 
 
 def read_plain(path: Path, settings: InputSettings) -> Iterator[Row]:
@@ -91,3 +93,41 @@ def _end(text: str, start: int, size: int) -> int:
         if found >= 0:
             return found + len(sign)
     return start + size
+
+
+def read_whole(path: Path, settings: InputSettings) -> str:
+    """Return the cleaned text of a file; Unreadable where it is empty or longer than `input.max_characters`."""
+    with open_text(path) as stream:
+        text = clean(stream.read(settings.max_characters + 1))
+    if len(text) > settings.max_characters:
+        raise too_long(settings)
+    if not text.strip():
+        raise Unreadable("empty")
+    return text
+
+
+def read_rtf(path: Path, settings: InputSettings) -> Iterator[Row]:
+    """Yield the text of a Rich Text file; raises Unreadable for a file that is damaged or too large."""
+    from striprtf.striprtf import rtf_to_text
+
+    content = path.read_bytes()
+    if not content:
+        raise Unreadable("empty")
+    if not content.lstrip().startswith(b"{\\rtf"):
+        raise Unreadable("damaged document", "it does not begin like Rich Text")
+    # The patterns of striprtf for links and fonts take cubic time on hostile files: it gets neither.
+    markup = content.decode("latin-1").replace("\\fldinst", "\\unread")
+    before, table, after = markup.partition("{\\fonttbl")
+    if table:
+        fonts = "".join(
+            f"{{\\f{number}\\fcharset{charset} F;}}\n" for number, charset in _FONT.findall(after[:100_000])
+        )
+        markup = f"{before}{{\\fonttbl{fonts}}}{{\\*\\unread{after.replace(table, '')}"
+    try:
+        text: str = rtf_to_text(markup, errors="replace")  # type: ignore[no-untyped-call]
+    except (ValueError, LookupError, IndexError) as error:
+        raise Unreadable("damaged document", str(error)[:200]) from error
+    draft = Draft(settings)
+    for paragraph in clean(text).split("\n"):
+        draft.add(paragraph)
+    yield draft.row(None, {})
