@@ -115,14 +115,10 @@ class GraphragBackend:
 
     def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:  # noqa: ARG002  (the protocol's)
         """Return the hierarchy of the tables."""
-        knowledge = extraction.knowledge
         entity_of: dict[str, str] = {}
         for row, entity_id in zip(self.tables.entities, self._rows.entity_ids, strict=True):
             entity_of.setdefault(row.id or "", entity_id)
-        entity_ids = [entity.id for entity in knowledge.entities]
-        self._hierarchy = imported_communities(
-            self.tables.communities, entity_of, entity_ids, knowledge.relations, knowledge.mentions
-        )
+        self._hierarchy = imported_communities(self.tables.communities, entity_of, extraction.knowledge)
         return Division(self._hierarchy.communities)
 
     def report(
