@@ -137,15 +137,9 @@ def _without_common_metadata(units: Sequence[str]) -> list[str]:
 
 
 def _overlap(before: str, after: str) -> int:
-    """Return the length of the longest suffix of one text that is a prefix of the next, in linear time."""
-    head, tail = after[:_LONGEST_OVERLAP], before[-_LONGEST_OVERLAP:]
-    if not head or not tail:
-        return 0
-    whole = f"{head}\0{tail}"  # no text contains this character
-    longest = [0] * len(whole)
-    for place in range(1, len(whole)):
-        length = longest[place - 1]
-        while length and whole[place] != whole[length]:
-            length = longest[length - 1]
-        longest[place] = length + (whole[place] == whole[length])
-    return longest[-1]
+    """Return the length of the longest suffix of one text, within bounds, that is a prefix of the next."""
+    tail = before[-_LONGEST_OVERLAP:]
+    at = tail.find(after[:1]) if after else -1
+    while at >= 0 and not after.startswith(tail[at:]):
+        at = tail.find(after[0], at + 1)
+    return len(tail) - at if at >= 0 else 0

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.exchange.kg.files import lines_of, opened
 from conspectus.pipelines.exchange.kg.nodes_and_edges import Item, NodesAndEdges, read_nodes_and_edges, text_of_value
 from conspectus.pipelines.exchange.kg.rdf import read_rdf
-from conspectus.pipelines.exchange.kg.statements import Statements
+from conspectus.pipelines.exchange.kg.statements import Statements, lines_of, opened
 from conspectus.pipelines.exchange.kg.tables import Records
 from conspectus.pipelines.exchange.kg.wikidata import read_wikidata
 from conspectus.pipelines.readers.encodings import decoded

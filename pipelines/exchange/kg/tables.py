@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conspectus.pipelines.exchange.kg.builder import ThingAttributes, TripleAttributes, strength_of, weight_of
-from conspectus.pipelines.exchange.kg.files import suffix_of, text_of
 from conspectus.pipelines.exchange.kg.nodes_and_edges import BETWEEN, CONNECTED, text_of_value
-from conspectus.pipelines.exchange.kg.statements import Statements, literal
+from conspectus.pipelines.exchange.kg.statements import Statements, literal, suffix_of, text_of
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import KgSettings

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.exchange.kg.builder import ALTERNATIVE, LAST_LABEL, TripleAttributes
-from conspectus.pipelines.exchange.kg.files import lines_of
-from conspectus.pipelines.exchange.kg.statements import Statements, Thing, thing_with_id
+from conspectus.pipelines.exchange.kg.statements import Statements, Thing, lines_of, thing_with_id
 from conspectus.pipelines.readers.rows import items, mapping
 from conspectus.storage.settings import KgSettings
 

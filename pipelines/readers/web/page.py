@@ -4,12 +4,13 @@ We walk the tree of lxml ourselves, because libraries that extract text lose the
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from html.entities import html5
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded, encoding_of
-from conspectus.pipelines.readers.guards import local, refuse_memory
+from conspectus.pipelines.readers.guards import local, parse_xml, refuse_memory
 from conspectus.pipelines.readers.rows import Draft, Row, sensible_title
 from conspectus.pipelines.readers.web.boilerplate import is_unseen, parts_beside_text, relations
 from conspectus.pipelines.readers.web.writer import PageWriter
@@ -71,16 +72,9 @@ def parse_page(markup: str) -> "_Element | None":
     if declaration or "http://www.w3.org/1999/xhtml" in markup[:_HEAD]:
         if _DECLARES_ENTITY.search(markup):
             raise Unreadable("not a readable web page", "it declares entities of its own, which are never replaced")
-        body = markup[declaration.end() if declaration else 0 :].lstrip()
-        strict = etree.XMLParser(
-            resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True,
-            remove_pis=True, encoding="utf-8",
-        )  # fmt: skip
-        try:
-            return etree.fromstring(_ENTITY.sub(_replaced, body).encode("utf-8"), strict)
-        except (etree.XMLSyntaxError, ValueError) as error:  # ValueError: characters that XML does not allow
-            refuse_memory(error)
-            markup = body
+        markup = markup[declaration.end() if declaration else 0 :].lstrip()
+        with suppress(Unreadable):
+            return parse_xml(_ENTITY.sub(_replaced, markup).encode("utf-8"), "the page", doctype=True)
     lenient = etree.HTMLParser(  # huge_tree: 2,048 levels instead of 256, which old pages with unclosed tags exceed
         no_network=True, huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8", recover=True
     )
@@ -152,22 +146,17 @@ def _replaced(entity: "re.Match[str]") -> str:
 
 
 def _title(root: "_Element") -> str | None:
-    for element in root.iter():
-        if local(element).lower() == "title":
-            return sensible_title("".join(map(str, element.itertext())))
-    return None
+    title = next(root.iter("{*}title"), None)
+    return None if title is None else sensible_title("".join(map(str, title.itertext())))
 
 
 def _metadata(root: "_Element") -> dict[str, str]:
+    told = [("language", root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang"))]
+    for element in root.iter("{*}meta"):
+        name = _META.get((element.get("name") or element.get("property") or "").lower(), "")
+        told.append((name, element.get("content")))
     found: dict[str, str] = {}
-
-    def put(name: str | None, text: str | None) -> None:
-        stored = " ".join((text or "").split())
-        if name and stored:
+    for name, text in told:
+        if name and (stored := " ".join((text or "").split())):
             found.setdefault(name, stored)
-
-    put("language", root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang"))
-    for element in root.iter():
-        if local(element).lower() == "meta":
-            put(_META.get((element.get("name") or element.get("property") or "").lower()), element.get("content"))
     return found
