@@ -96,7 +96,7 @@ def read_mailbox(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Ro
         except Unreadable as error:
             yield Lost(number, error.reason, error.detail)
     if not number:
-        raise Unreadable("empty" if not path.stat().st_size else "not a mailbox", "no line begins with 'From '")
+        raise Unreadable("not a mailbox", "no line begins with 'From '")
 
 
 def _messages(path: Path) -> Iterator[bytes]:
@@ -316,8 +316,6 @@ def read_msg(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Row | 
     """Yield the text of a message, then the rows of its attachments, as for other mail; Unreadable if it is damaged."""
     from olefile import OleFileIO
 
-    if path.stat().st_size == 0:
-        raise Unreadable("empty")
     try:
         with OleFileIO(path) as file:
             message = _message(file, [])

@@ -111,8 +111,6 @@ def read_rtf(path: Path, settings: InputSettings) -> Iterator[Row]:
     from striprtf.striprtf import rtf_to_text
 
     content = path.read_bytes()
-    if not content:
-        raise Unreadable("empty")
     if not content.lstrip().startswith(b"{\\rtf"):
         raise Unreadable("damaged document", "it does not begin like Rich Text")
     # The patterns of striprtf for links and fonts take cubic time on hostile files: it gets neither.

@@ -162,8 +162,6 @@ def _pages(path: Path) -> "Iterator[Image]":
                     raise Unreadable("too large a picture", f"{page.width} x {page.height} pixels")
                 yield ImageOps.exif_transpose(page)
     except (OSError, ValueError, SyntaxError, EOFError, TypeError, KeyError, OverflowError) as error:
-        if path.stat().st_size == 0:
-            raise Unreadable("empty") from error
         raise Unreadable("damaged picture", type(error).__name__) from error
 
 

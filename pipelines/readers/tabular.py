@@ -151,7 +151,5 @@ def _parquet_records(path: Path, settings: InputSettings) -> Iterator[tuple[int,
                     number += 1
                     yield number, {name: cell[at].as_py() for name, cell in zip(columns, batch.columns, strict=True)}
     except (pa.ArrowException, ValueError, OverflowError) as error:
-        if path.stat().st_size == 0:
-            raise Unreadable("empty") from error
         place = f"after row {number}" if number else "not Parquet"
         raise Unreadable(f"cannot be read: {place}", str(error).splitlines()[0]) from error

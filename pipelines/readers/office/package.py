@@ -114,8 +114,6 @@ def open_package(path: Path, max_bytes: int) -> Iterator[Package]:
     """
     with path.open("rb") as stream:
         head = stream.read(8)
-        if not head:
-            raise Unreadable("empty")
         if head == _OLE:
             if _ENCRYPTED in head + stream.read():
                 raise Unreadable("encrypted", "it opens with a password only")

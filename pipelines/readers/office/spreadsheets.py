@@ -48,8 +48,6 @@ def read_workbook(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 
     content = path.read_bytes()
-    if not content:
-        raise Unreadable("empty")
     if content.startswith(b"PK"):
         with open_zip(path, settings.max_archive_bytes):
             pass

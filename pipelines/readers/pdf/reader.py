@@ -53,8 +53,6 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """
     from pypdfium2 import PdfDocument, PdfiumError, raw
 
-    if path.stat().st_size == 0:
-        raise Unreadable("empty")
     try:
         document = PdfDocument(path)
     except PdfiumError as error:
