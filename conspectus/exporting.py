@@ -57,7 +57,7 @@ EXPORTS: dict[str, ExportFormat] = {
     ),
     "neo4j": ExportFormat(
         "the same sent to a running Neo4j, only what differs: --to bolt://HOST:7687[/DATABASE]",
-        "pipelines.exchange.neo4j_push:push",
+        "pipelines.exchange.cypher_export:push",
         to_server=True,
     ),
     "ntriples": ExportFormat(

@@ -14,12 +14,15 @@ from conspectus.pipelines.backends.llm import name_phrases
 from conspectus.pipelines.build_index import build_from
 from conspectus.pipelines.build_plan import BuildSource
 from conspectus.pipelines.build_report import DANGLING, IMPORT, BuildReport, summary
-from conspectus.pipelines.exchange.graphrag.communities import ImportedCommunities, imported_communities
+from conspectus.pipelines.exchange.graphrag.communities import (
+    ImportedCommunities,
+    Reference,
+    imported_communities,
+    imported_reports,
+)
 from conspectus.pipelines.exchange.graphrag.documents import ImportedTexts, imported_texts
-from conspectus.pipelines.exchange.graphrag.graph import ImportedRows, imported_rows
-from conspectus.pipelines.exchange.graphrag.mentions import mentions_of
+from conspectus.pipelines.exchange.graphrag.graph import ImportedRows, imported_rows, mentions_of
 from conspectus.pipelines.exchange.graphrag.read import read_graphrag
-from conspectus.pipelines.exchange.graphrag.reports import Reference, imported_reports
 from conspectus.pipelines.exchange.graphrag.schema import MAKER, GraphRagRow, Tables
 from conspectus.pipelines.runner import Progress, Ready, Runner, no_progress
 from conspectus.pipelines.steps.communities import Division

@@ -1,5 +1,7 @@
 """Packages: zip archives of XML parts, those of Office Open XML (ECMA-376 part 2) with references to each other.
 
+Texts and presentations of LibreOffice and others (.odt, .odp), and electronic books (EPUB 2 and 3) are read here.
+
 Only the parts that contain text are read, pictures and fonts are not unpacked. Elements
 are identified by their local names, so that the strict and the transitional form of the standard are read alike.
 """
@@ -15,7 +17,9 @@ from zipfile import ZipFile
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.guards import local, member_blocks, open_zip, parse_xml
-from conspectus.pipelines.readers.rows import sensible_title
+from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Lost, Row, folded, markdown_table, sensible_title
+from conspectus.pipelines.readers.web.page import add_page, decoded_page, parse_page
+from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -135,3 +139,113 @@ def own(element: "_Element", tag: str) -> "Iterator[_Element]":
     for node in element.iter(f"{{*}}{tag}"):
         if next(node.iterancestors(f"{{*}}{local(element)}"), None) is element:
             yield node
+
+
+_LEFT_OUT = [
+    f"{{*}}{name}" for name in "tracked-changes annotation annotation-end forms sequence-decls table-of-content".split()
+]
+_SIGNS = {"tab": " ", "line-break": "\n", "s": " ", "p": "\n"}
+_NAMES = {"title": "title", "creator": "author", "initial-creator": "author", "language": "language", "date": "date"}
+
+
+def read_odt(path: Path, settings: InputSettings) -> Iterator[Row]:
+    """Yield a text or a presentation as one row with its headings and slides as places."""
+    from lxml import etree
+
+    with open_package(path, settings.max_archive_bytes) as package:
+        if b"encryption-data" in (package.read("META-INF/manifest.xml") or b""):
+            raise Unreadable("encrypted", "the document has a password")
+        content = package.needed("content.xml", "content.xml is missing")
+        title, metadata = described(package.part("meta.xml"), _NAMES)
+    etree.strip_elements(content, *_LEFT_OUT, with_tail=False)
+    draft = Draft(settings)
+    slides = 0
+    for node in content.iter("{*}page", "{*}h", "{*}p", "{*}table"):
+        name = local(node)
+        if next(node.iterancestors("{*}h", "{*}p", "{*}table"), None) is not None:
+            continue
+        if name == "page":
+            slides += 1
+            draft.begin("slide", str(slides))
+        elif name == "table":
+            cells = (
+                [" ".join(_text(cell, draft).split()) for cell in own(row, "table-cell")]
+                for row in own(node, "table-row")
+            )
+            rows = list(cells)
+            draft.add(markdown_table(rows, n_headers=1 if len(rows) > 1 else 0))
+        elif name == "h":
+            level = value(node, "outline-level") or "1"
+            draft.add_heading(_text(node, draft), int(level) if level.isdecimal() else 1)
+        else:
+            text, in_list = _text(node, draft), next(node.iterancestors("{*}list"), None) is not None
+            draft.add(f"- {text}" if in_list and text else text, "\n" if in_list else "\n\n")
+    heading = next((place.label for place in draft.places if place.level == 1), None)
+    yield draft.row(title or heading, metadata)
+
+
+def _text(element: "_Element", draft: Draft) -> str:
+    """Return the text of a paragraph, with marks at its links."""
+    return folded("".join(_pieces(element, draft)))
+
+
+def _pieces(element: "_Element", draft: Draft) -> Iterator[str]:
+    mark = draft.opening(value(element, "href") or "") if local(element) == "a" else ""
+    yield mark
+    yield clean(element.text or "").translate(NO_MARKS)
+    for node in element:
+        yield _SIGNS.get(local(node), "")
+        yield from _pieces(node, draft)
+        yield clean(node.tail or "").translate(NO_MARKS)
+    yield draft.closing(mark)
+
+
+_PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+_METADATA = {"creator": "author", **{name: name for name in ("title", "language", "publisher", "date", "subject")}}
+
+
+def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield a book as one row with its headings as places; a chapter that is damaged or missing is `Lost`.
+
+    Raises Unreadable for a book whose chapters are encrypted (fonts may be).
+    """
+    draft = Draft(settings)
+    lost = []
+    with open_package(path, settings.max_archive_bytes) as package:
+        container = package.needed("META-INF/container.xml", "no EPUB", doctype=True)
+        name = next((element.get("full-path") or "" for element in container.iter("{*}rootfile")), "")
+        book = package.needed(name, "the book has no package document", doctype=True)
+        chapters = _chapters(book, posixpath.dirname(name))
+        encryption = package.part("META-INF/encryption.xml", doctype=True)
+        covered = encryption.iter("{*}CipherReference") if encryption is not None else ()
+        if not {unquote(element.get("URI") or "") for element in covered}.isdisjoint(chapters):
+            raise Unreadable("encrypted", "the book is protected against copying")
+        for chapter in chapters:
+            try:
+                if (content := package.read(chapter)) is None:
+                    raise Unreadable("damaged document", f"{chapter} is missing")
+                root = parse_page(decoded_page(content))
+                if root is not None:
+                    add_page(root, draft)
+            except Unreadable as error:
+                if error.reason.startswith("longer than"):
+                    raise
+                lost.append(Lost(None, f"chapter {chapter} cannot be read", f"{error.reason}: {error.detail}"))
+    yield draft.row(*described(next(book.iter("{*}metadata"), None), _METADATA))
+    yield from lost
+
+
+def _chapters(book: "_Element", folder: str) -> list[str]:
+    """Return the names of the chapters in reading order; raises Unreadable if there is none."""
+    manifest = {
+        element.get("id"): posixpath.normpath(
+            posixpath.join(folder, unquote(element.get("href") or "").partition("#")[0])
+        )
+        for element in book.iter("{*}item")
+        if element.get("media-type") in _PAGES
+    }
+    spine = [element.get("idref") for element in book.iter("{*}itemref")]
+    chapters = list(dict.fromkeys(manifest[id_] for id_ in spine if id_ in manifest))
+    if not chapters:
+        raise Unreadable("damaged document", "the book has no chapters")
+    return chapters

@@ -15,18 +15,20 @@ from typing import TYPE_CHECKING, Any
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
 from conspectus.pipelines.readers.page_layout import in_reading_order
 from conspectus.pipelines.readers.pdf.fonts import PageFonts
-from conspectus.pipelines.readers.pdf.links import PageLink, line_at, links_on, placed
-from conspectus.pipelines.readers.pdf.lists import without_lists
-from conspectus.pipelines.readers.pdf.outline import (
+from conspectus.pipelines.readers.pdf.links import (
     Bookmark,
+    PageLink,
     bookmarks,
     heading_places,
     index_links,
+    line_at,
+    links_on,
     listed_headings,
     page_numbers,
+    placed,
     title_lines,
 )
-from conspectus.pipelines.readers.pdf.page_headers import without_furniture
+from conspectus.pipelines.readers.pdf.lists import without_furniture, without_lists
 from conspectus.pipelines.readers.pdf.unwrap import Flow, flow, in_logical_order, lines_of
 from conspectus.pipelines.readers.rows import Lost, Row, listed, sensible_title, too_long
 from conspectus.pipelines.readers.scans import LONGEST_SIDE, Scan, recognised, why_not, with_confidence

@@ -13,7 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import regex
-from conspectus.pipelines.readers.pdf.page_headers import Page
+from conspectus.pipelines.readers.pdf.lists import Page
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfTextPage

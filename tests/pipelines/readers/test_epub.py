@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.readers.epub import read_epub
+from conspectus.pipelines.readers.office.package import read_epub
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
