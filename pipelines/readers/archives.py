@@ -77,26 +77,35 @@ class Nest:
             stream.write(block)
 
 
+def contained(name: str, rows: Iterator[Row | Lost]) -> Iterator[Row | Lost]:
+    """Yield the rows of a part of a container, `within` its name; what ends them, other than Exhausted, is a loss."""
+    try:
+        for row in rows:
+            yield replace(row, within=f"{name}/{row.within}" if row.within else name)
+    except Exhausted:
+        raise
+    except Unreadable as error:
+        yield Lost(None, error.reason, error.detail, within=name, skipped=isinstance(error, UnknownFormat))
+
+
 def read_part(name: str, content: Iterable[bytes], settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     """Yield the rows of one part of a container, and `Lost` for unreadable parts; `within` is the path of the part.
 
     `name` only determines the format: the content goes, while it is read, to a temporary file with another name.
     `nest` is that of the container. Raises Exhausted if the nest is.
     """
-    try:
-        suffix = readable_suffix(name, settings.suffixes)
-        if not CONTAINERS.isdisjoint((suffix, PurePosixPath(suffix).suffix)):
-            nest.inside().refuse_too_deep()
-        with tempfile.TemporaryDirectory(prefix="conspectus-") as folder:
-            path = Path(folder, f"part{suffix}")
-            with path.open("wb") as stream:
-                nest.write(content, stream)
-            for row in read_rows(path, settings, nest.inside()):
-                yield replace(row, within=f"{name}/{row.within}" if row.within else name)
-    except Exhausted:
-        raise
-    except Unreadable as error:
-        yield Lost(None, error.reason, error.detail, within=name, skipped=isinstance(error, UnknownFormat))
+    yield from contained(name, _part_rows(name, content, settings, nest.inside()))
+
+
+def _part_rows(name: str, content: Iterable[bytes], settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+    suffix = readable_suffix(name, settings.suffixes)
+    if not CONTAINERS.isdisjoint((suffix, PurePosixPath(suffix).suffix)):
+        nest.refuse_too_deep()
+    with tempfile.TemporaryDirectory(prefix="conspectus-") as folder:
+        path = Path(folder, f"part{suffix}")
+        with path.open("wb") as stream:
+            nest.write(content, stream)
+        yield from read_rows(path, settings, nest)
 
 
 class UniqueNames:

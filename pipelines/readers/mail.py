@@ -19,7 +19,7 @@ from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from conspectus.pipelines.readers.archives import Exhausted, Nest, UniqueNames, read_part
+from conspectus.pipelines.readers.archives import Exhausted, Nest, UniqueNames, contained, read_part
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded
 from conspectus.pipelines.readers.quotations import remove_quoted, written
 from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title, strings, too_long
@@ -200,7 +200,10 @@ def _is_decoration(part: EmailMessage) -> bool:
 
 def _text_row(message: EmailMessage, parts: Sequence[EmailMessage], settings: InputSettings) -> Row | None:
     """Return the joined text of the parts of a message, None if they have none."""
-    is_reply = _is_reply(message)
+    metadata = {name: _header(message, name) for name in ("from", "to", "cc", "date")}
+    metadata |= {name.replace("-", "_"): _message_ids(message, name) for name in _IDENTIFYING}
+    subject = _header(message, "subject") or ""
+    is_reply = bool(metadata["in_reply_to"] or metadata["references"] or _ANSWERED.match(subject))
     rows = [row for part in parts if (row := _text(part, settings, is_reply))]
     if not rows:  # a message with only quotations: these are its text
         rows = [row for part in parts if (row := _text(part, settings, None))]
@@ -216,17 +219,7 @@ def _text_row(message: EmailMessage, parts: Sequence[EmailMessage], settings: In
         text += row.text
         if len(text) > settings.max_characters:
             raise too_long(settings)
-    metadata = {name: _header(message, name) for name in ("from", "to", "cc", "date")}
-    metadata |= {name.replace("-", "_"): _message_ids(message, name) for name in _IDENTIFYING}
-    title = as_title(_header(message, "subject"))
-    return Row(None, None, title, text, strings(metadata), tuple(places), hyperlinks=tuple(links))
-
-
-def _is_reply(message: EmailMessage) -> bool:
-    """Return whether a message answers another: by its headers, or by a subject with "Re:" in any language."""
-    if _message_ids(message, "in-reply-to") or _message_ids(message, "references"):
-        return True
-    return bool(_ANSWERED.match(_header(message, "subject") or ""))
+    return Row(None, None, as_title(subject), text, strings(metadata), tuple(places), hyperlinks=tuple(links))
 
 
 def _text(part: EmailMessage, settings: InputSettings, is_reply: bool | None) -> Row | None:
@@ -282,26 +275,19 @@ def _attachment_rows(
 ) -> Iterator[Row | Lost]:
     if part.get_content_type() != "message/rfc822":
         name = names.unique(_file_name(part) or f"part{mimetypes.guess_extension(part.get_content_type()) or ''}")
-        try:
-            content = _content(part)
-        except Unreadable as error:
-            yield Lost(None, error.reason, error.detail, within=name)
-            return
-        yield from read_part(name, [content], settings, nest)
+        yield from read_part(name, (_content(each) for each in (part,)), settings, nest)
         return
     inner = next((child for child in part.iter_parts() if isinstance(child, EmailMessage)), None)
     title = as_title(_header(inner, "subject")) if inner else None
     name = names.unique(_file_name(part) or f"{(title or 'message')[:100]}.eml")
-    try:
-        nest.inside().refuse_too_deep()
-        if inner is None:
-            raise Unreadable("damaged message", "it is declared but missing")
-        for row in message_rows(inner, settings, nest.inside()):
-            yield replace(row, within=f"{name}/{row.within}" if row.within else name)
-    except Exhausted:
-        raise
-    except Unreadable as error:
-        yield Lost(None, error.reason, error.detail, within=name)
+    yield from contained(name, _inner_rows(inner, settings, nest.inside()))
+
+
+def _inner_rows(message: EmailMessage | None, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+    nest.refuse_too_deep()
+    if message is None:
+        raise Unreadable("damaged message", "it is declared but missing")
+    yield from message_rows(message, settings, nest)
 
 
 def _file_name(part: EmailMessage) -> str | None:
