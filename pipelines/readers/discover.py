@@ -13,12 +13,10 @@ from pathlib import Path
 
 from conspectus.pipelines.readers.filenames import is_wanted, storable
 from conspectus.pipelines.readers.object_store import shown
-from conspectus.pipelines.readers.remote import RemoteFile, find_remote, is_url, local_path
+from conspectus.pipelines.readers.remote import STAGE, RemoteFile, find_remote, is_url, local_path
 from conspectus.storage.errors import InputError
 from conspectus.storage.manifest import is_index
 from conspectus.storage.records import Failure
-
-STAGE = "read"
 
 _WILDCARDS = frozenset("*?[")
 _CUT_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")
@@ -79,7 +77,9 @@ def _of_input(given: Path | str) -> Iterator[_Found | Failure]:
     if isinstance(given, str) and is_url(given):
         local = local_path(given)
         if local is None:
-            yield from _of_url(given)
+            yield from (
+                _Found(item, item.below) if isinstance(item, RemoteFile) else item for item in find_remote(given)
+            )
             return
         given = path = local
     try:
@@ -97,14 +97,6 @@ def _of_input(given: Path | str) -> Iterator[_Found | Failure]:
     else:
         note = " (give a URL as a string: a Path has one / less)" if _CUT_URL.match(str(given)) else ""
         raise InputError(f"no such file or folder: {given}{note}")
-
-
-def _of_url(url: str) -> Iterator[_Found | Failure]:
-    for item in find_remote(url):
-        if isinstance(item, RemoteFile):
-            yield _Found(item, item.below)
-        else:
-            yield Failure(STAGE, storable(item.below), item.reason, item.detail)
 
 
 def _of_glob(pattern: Path) -> Iterator[_Found | Failure]:

@@ -16,14 +16,17 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.filenames import storable
 from conspectus.pipelines.readers.formats import readable_suffix
 from conspectus.pipelines.readers.object_store import blocks_of, files_in, open_store, shown
 from conspectus.storage.errors import InputError
+from conspectus.storage.records import Failure
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     import httpx
 
+STAGE = "read"
 TIMEOUT = 30.0
 """Seconds without a response or further bytes after which a request is aborted."""
 
@@ -66,15 +69,6 @@ class RemoteFile:
     content: Callable[[], Iterator[bytes]] = field(repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Unlisted:
-    """A part of an existing input that cannot be reached, by its path below the input."""
-
-    below: str
-    reason: str
-    detail: str
-
-
 def is_url(given: str) -> bool:
     """Return whether an input is a URL or a chain of URLs (zip://a.txt::s3://...)."""
     return _URL.match(given) is not None
@@ -88,7 +82,7 @@ def local_path(url: str) -> Path | None:
     return Path(path) if "%" not in path or Path(path).exists() else Path(unquote(path))
 
 
-def find_remote(url: str) -> Iterator[RemoteFile | Unlisted]:
+def find_remote(url: str) -> Iterator[RemoteFile | Failure]:
     """Yield the files of a URL: one, all below a folder, or those that match its wildcards.
 
     An http URL names one file. Raises InputError if nothing is found, MissingPart for a protocol whose library
@@ -120,7 +114,7 @@ def fetched(file: RemoteFile, settings: InputSettings) -> Iterator[Path]:
         yield path
 
 
-def _http_file(url: str) -> RemoteFile | Unlisted:
+def _http_file(url: str) -> RemoteFile | Failure:
     import httpx
 
     try:
@@ -136,7 +130,7 @@ def _http_file(url: str) -> RemoteFile | Unlisted:
     except _Gone as error:
         raise InputError(f"no such file: {shown(url)} ({error.detail})") from error
     except Unreadable as error:
-        return Unlisted(name, error.reason, error.detail)
+        return Failure(STAGE, storable(name), error.reason, error.detail)
     return RemoteFile(place, name, _suffix(path.name) or _SUFFIXES.get(kind, path.suffix), partial(_http_blocks, url))
 
 

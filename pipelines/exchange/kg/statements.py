@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from conspectus.pipelines.exchange.kg.builder import ThingAttributes, TripleAttributes, strength_of, weight_of
-from conspectus.pipelines.readers.encodings import encoding_of_stream
+from conspectus.pipelines.readers.encodings import encoding_of
 from conspectus.storage.errors import InputError
 
 BOM = b"\xef\xbb\xbf"
@@ -112,7 +112,7 @@ def text_of(path: Path) -> Iterator[str]:
     A byte that the encoding does not have becomes a lone surrogate.
     """
     with opened(path) as stream:
-        encoding = encoding_of_stream(stream)
+        encoding = encoding_of(stream)
         stream.seek(0)
         yield from io.TextIOWrapper(stream, encoding, "surrogateescape")
 

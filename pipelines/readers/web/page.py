@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from html.entities import html5
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,7 +130,7 @@ def decoded_page(content: bytes) -> str:
     found = _CHARSET.search(content[:_HEAD])
     name = found[1].decode("ascii", "replace").lower() if found else ""
     try:
-        encoding = encoding_of(content)
+        encoding = encoding_of(BytesIO(content))
     except Unreadable as error:
         if error.reason != "unknown encoding":
             raise
