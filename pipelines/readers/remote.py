@@ -35,7 +35,7 @@ MAX_SECONDS = 600.0
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://|::)")
 _LOCAL = re.compile(r"(?:file|local)://(?:localhost(?=/))?")
-_HTTP = ("http", "https")
+_HTTP, _GONE = ("http", "https"), "not found"
 _HEADERS = {"accept-encoding": "identity"}
 _GZIP = ("gzip", "x-gzip")
 _SUFFIXES = {
@@ -88,10 +88,20 @@ def find_remote(url: str) -> Iterator[RemoteFile | Failure]:
     An http URL names one file. Raises InputError if nothing is found, MissingPart for a protocol whose library
     is not installed.
     """
-    if url.partition("://")[0].lower() in _HTTP:
+    protocol, _, rest = url.partition("://")
+    if protocol.lower() in _HTTP:
         yield _http_file(url)
-    else:
-        yield from _stored_files(url)
+        return
+    store, name = open_store(url)
+    try:
+        files = files_in(store, name)
+    except Unreadable as error:
+        raise InputError(f"{shown(url)}: {error}") from error
+    if not files:
+        raise InputError(f"no such file or folder: {shown(url)}")
+    place = f"{protocol.lower()}/{rest.partition('/')[0]}"
+    for below, name in sorted(files.items()):
+        yield RemoteFile(f"{place}/{name}", below, PurePosixPath(below).suffix, partial(blocks_of, store, name))
 
 
 @contextmanager
@@ -127,9 +137,9 @@ def _http_file(url: str) -> RemoteFile | Failure:
     try:
         with _response(url) as response:
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    except _Gone as error:
-        raise InputError(f"no such file: {shown(url)} ({error.detail})") from error
     except Unreadable as error:
+        if error.reason == _GONE:
+            raise InputError(f"no such file: {shown(url)} ({error.detail})") from error
         return Failure(STAGE, storable(name), error.reason, error.detail)
     return RemoteFile(place, name, _suffix(path.name) or _SUFFIXES.get(kind, path.suffix), partial(_http_blocks, url))
 
@@ -154,10 +164,6 @@ def _http_blocks(url: str) -> Iterator[bytes]:
             yield block
 
 
-class _Gone(Unreadable):
-    """The server responds that the file does not exist."""
-
-
 @contextmanager
 def _response(url: str) -> Iterator["httpx.Response"]:
     """Open the response of a server, its body unread; raises Unreadable if there is none or it ends too early."""
@@ -167,7 +173,7 @@ def _response(url: str) -> Iterator["httpx.Response"]:
         with httpx.stream("GET", url, headers=_HEADERS, follow_redirects=True, timeout=TIMEOUT) as response:
             answer = f"the server answers {response.status_code}"
             if response.status_code in {404, 410}:
-                raise _Gone("not found", answer)
+                raise Unreadable(_GONE, answer)
             if not response.is_success:
                 reason = "no permission" if response.status_code in {401, 403} else "cannot be fetched"
                 raise Unreadable(reason, answer)
@@ -178,17 +184,3 @@ def _response(url: str) -> Iterator["httpx.Response"]:
         raise Unreadable("cannot be reached", "no connection to the server") from error
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
         raise Unreadable("cannot be fetched", type(error).__name__) from error
-
-
-def _stored_files(url: str) -> Iterator[RemoteFile]:
-    store, name = open_store(url)
-    try:
-        files = files_in(store, name)
-    except Unreadable as error:
-        raise InputError(f"{shown(url)}: {error}") from error
-    if not files:
-        raise InputError(f"no such file or folder: {shown(url)}")
-    protocol, _, rest = url.partition("://")
-    place = f"{protocol.lower()}/{rest.partition('/')[0]}"
-    for below, name in sorted(files.items()):
-        yield RemoteFile(f"{place}/{name}", below, PurePosixPath(below).suffix, partial(blocks_of, store, name))
