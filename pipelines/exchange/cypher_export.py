@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import urlsplit
 
-from conspectus.pipelines.exchange.export_result import OF_EDGES, OF_NODES, ExportResult, columns, communities_of
+from conspectus.pipelines.exchange.exports import OF_EDGES, OF_NODES, ExportResult, columns, communities_of
 from conspectus.storage.errors import MissingPart, UsageError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.index import StoredIndex

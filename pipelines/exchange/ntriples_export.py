@@ -10,7 +10,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.exchange.export_result import ExportResult
+from conspectus.pipelines.exchange.exports import ExportResult
 from conspectus.storage import rdf_terms as terms
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.rdf_terms import iri, literal

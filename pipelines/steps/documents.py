@@ -25,7 +25,7 @@ from conspectus.pipelines.readers.formats import NAMED_WITH_SUFFIX
 from conspectus.pipelines.readers.process import MOST_AHEAD, ReadFiles, file_reader
 from conspectus.pipelines.readers.remote import STAGE, RemoteFile, fetched
 from conspectus.pipelines.readers.rows import Lost, Record, Row, row_of
-from conspectus.pipelines.readers.web.links import resolved
+from conspectus.pipelines.readers.web.page import resolved
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.hashing import short_id

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
 from conspectus.pipelines.readers.page_layout import in_reading_order
-from conspectus.pipelines.readers.pdf.fonts import PageFonts
 from conspectus.pipelines.readers.pdf.links import (
     Bookmark,
+    PageFonts,
     PageLink,
     bookmarks,
     heading_places,

@@ -1,20 +1,28 @@
 """Read web pages: the visible text with headings, lists, tables, code and links, without navigation and forms.
 
-We walk the tree of lxml ourselves, because libraries that extract text lose the places of headings and links."""
+We walk the tree of lxml ourselves, because libraries that extract text lose the places of headings and links.
 
+Links in documents of any format are resolved here: an address becomes the name of another document and an anchor in it.
+"""
+
+import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from html.entities import html5
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded, encoding_of
+from conspectus.pipelines.readers.filenames import storable
 from conspectus.pipelines.readers.guards import local, parse_xml, refuse_memory
 from conspectus.pipelines.readers.rows import Draft, Row, sensible_title
 from conspectus.pipelines.readers.web.boilerplate import is_unseen, parts_beside_text, relations
 from conspectus.pipelines.readers.web.writer import PageWriter
+from conspectus.storage.records import Hyperlink
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -161,3 +169,38 @@ def _metadata(root: "_Element") -> dict[str, str]:
         if name and (stored := " ".join((text or "").split())):
             found.setdefault(name, stored)
     return found
+
+
+_WEB = ("http", "https", "ftp")
+_LONGEST = 2_000
+"""Maximum characters of an address; longer ones contain data."""
+
+
+def resolved(uri: str, links: Sequence[Hyperlink]) -> Iterator[Hyperlink]:
+    """Yield the links of a document whose targets are addresses as written, with targets as `Hyperlink` describes them.
+
+    Relative addresses start from the folder of `uri`, the document. Non-web schemes (mailto, ...) are left out.
+
+    >>> links = [Hyperlink(0, 1, "../b%20c.html#top"), Hyperlink(2, 3, "mailto:x@y.z")]
+    >>> [one.target for one in resolved("docs/a.html", links)]
+    ['b c.html']
+    """
+    for link in links:
+        found = _resolved(uri, link.target.strip()) if len(link.target) <= _LONGEST else None
+        if found:
+            yield replace(link, target=found[0], anchor=found[1])
+
+
+def _resolved(uri: str, address: str) -> tuple[str, str] | None:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    anchor = clean(storable(unquote(parts.fragment)))
+    if parts.scheme or parts.netloc:
+        known = (parts.scheme or "https").lower() in _WEB and parts.netloc
+        return (clean(parts._replace(scheme=parts.scheme or "https", fragment="").geturl()), anchor) if known else None
+    path = clean(storable(unquote(parts.path)))
+    if not path:
+        return (uri, anchor) if anchor or not parts.query else None
+    return posixpath.normpath(posixpath.join(posixpath.dirname(uri), path)), anchor
