@@ -10,7 +10,7 @@ import io
 import json
 import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, dropwhile, repeat
 from pathlib import Path
@@ -35,6 +35,8 @@ from conspectus.pipelines.readers.rows import (
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
+    from _csv import Reader
+
     from python_calamine import CalamineSheet
 
 _ROWS_AT_ONCE = 8
@@ -42,6 +44,7 @@ _ROWS_AT_ONCE = 8
 
 _DELIMITERS = ",;\t|"
 _DELIMITERS_OF_TSV = "\t,;|"
+_USUAL_FIELD = csv.field_size_limit()
 
 
 def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
@@ -50,21 +53,18 @@ def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     For .tsv files the tab is tried first. A table without that column becomes one text, a paragraph a row, with the
     column names; its delimiter is the one that yields the most columns.
     """
-    delimiters = _DELIMITERS_OF_TSV if path.suffix.lower() == ".tsv" else _DELIMITERS
+    csv.field_size_limit(min(max(settings.max_characters, _USUAL_FIELD), 2**31 - 1))  # a field may be a whole text
     with open_text(path, newline="") as stream:
-        # A field may be as long as a text; the limit is the module's, so it is restored.
-        usual = csv.field_size_limit()
-        csv.field_size_limit(min(max(settings.max_characters, usual), 2**31 - 1))
+        header = next((line for line in stream if line.strip()), "")
+        if not header:
+            raise Unreadable("empty")
         try:
-            records = _csv_records(stream, delimiters, settings)
-            columns = next(records)
-            assert isinstance(columns, list)
-            rows = (record for record in records if not isinstance(record, list))
-            yield from (rows_with_text if settings.text_column in columns else _one_text)(rows, settings)
+            delimiters = _DELIMITERS_OF_TSV if path.suffix.lower() == ".tsv" else _DELIMITERS
+            columns, delimiter = _csv_columns(header, delimiters, settings.text_column)
+            records = _csv_records(csv.reader(stream, delimiter=delimiter, strict=True), named_apart(columns))
+            yield from (rows_with_text if settings.text_column in columns else _one_text)(records, settings)
         except csv.Error as error:
             raise Unreadable("not CSV", str(error)) from error
-        finally:
-            csv.field_size_limit(usual)
 
 
 def _one_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
@@ -80,17 +80,7 @@ def _one_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSetti
     yield draft.row(None, {})
 
 
-def _csv_records(
-    stream: IO[str], delimiters: str, settings: InputSettings
-) -> Iterator[list[str] | tuple[int, Record] | Lost]:
-    """Yield the names of the columns, then the numbered records."""
-    header = next((line for line in stream if line.strip()), "")
-    if not header:
-        raise Unreadable("empty")
-    columns, delimiter = _csv_columns(header, delimiters, settings.text_column)
-    columns = named_apart(columns)
-    yield columns
-    reader = csv.reader(stream, delimiter=delimiter, strict=True)
+def _csv_records(reader: "Reader", columns: Sequence[str]) -> Iterator[tuple[int, Record] | Lost]:
     number = 0
     while True:
         before = reader.line_num
@@ -111,8 +101,11 @@ def _csv_records(
         if len(values) > len(columns):
             yield Lost(number, "not CSV", f"{len(values)} fields under {len(columns)} columns")
         else:
-            record = zip(columns, values, strict=False)
-            yield number, {column: value for column, value in record if column}
+            yield number, _record(columns, values)
+
+
+def _record(columns: Sequence[str], values: Iterable[object]) -> Record:
+    return {column: value for column, value in zip(columns, values, strict=False) if column}
 
 
 def _csv_columns(header: str, delimiters: str, text_column: str) -> tuple[list[str], str]:
@@ -200,18 +193,15 @@ def _rows(sheets: "Mapping[str, CalamineSheet]", settings: InputSettings) -> Ite
     tables = 0
     draft = Draft(settings)
     for name, sheet in sheets.items():
-        rows = _filled(sheet)
-        first = next(rows, None)
-        if first is None:
-            continue
+        first, *rows = list(_filled(sheet)) or [()]
         columns = named_apart(["" if cell is None else str(cell).strip() for cell in first])
-        if settings.text_column not in columns:
-            _add_sheet(draft, name, chain([first], rows))
-            continue
-        tables += 1
-        within = clean(name) if len(sheets) > 1 else ""
-        for row in rows_with_text(_records(columns, rows), settings):
-            yield replace(row, within=within)
+        if settings.text_column in columns:
+            tables += 1
+            within = clean(name) if len(sheets) > 1 else ""
+            records = ((number, _record(columns, chain(row, repeat(None)))) for number, row in enumerate(rows, start=1))
+            yield from (replace(row, within=within) for row in rows_with_text(records, settings))
+        elif first:
+            _add_sheet(draft, name, map(_cells, (first, *rows)))
     if draft:
         yield draft.row(None, {})
     elif not tables:
@@ -243,16 +233,9 @@ def _value(cell: object) -> object:
     return str(cell) if isinstance(cell, datetime.timedelta) else None if cell == "" else cell
 
 
-def _records(columns: Sequence[str], rows: Iterator[_Cells]) -> Iterator[tuple[int, Record]]:
-    for number, row in enumerate(rows, start=1):
-        cells = chain(row, repeat(None))
-        yield number, {column: cell for column, cell in zip(columns, cells, strict=False) if column}
-
-
-def _add_sheet(draft: Draft, name: str, rows: Iterator[_Cells]) -> None:
+def _add_sheet(draft: Draft, name: str, lines: Iterator[list[str]]) -> None:
     """Add the text of a sheet, which begins a place."""
     draft.begin("sheet", as_title(name) or "")
-    lines = map(_cells, rows)
     first, second = next(lines, []), next(lines, [])
     while sum(map(bool, first)) == 1 and len(second) > 1:  # a title above the table
         draft.add(" ".join(first).translate(NO_MARKS))
@@ -264,8 +247,7 @@ def _add_sheet(draft: Draft, name: str, rows: Iterator[_Cells]) -> None:
 
 
 def _cells(row: _Cells) -> list[str]:
-    values = strings({str(at): cell for at, cell in enumerate(row)})
-    return [" ".join(values.get(str(at), "").split()) for at in range(len(row))]
+    return [" ".join(strings({"": cell}).get("", "").split()) for cell in row]
 
 
 def _names_columns(first: Sequence[str], second: Sequence[str]) -> bool:

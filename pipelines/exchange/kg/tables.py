@@ -129,12 +129,9 @@ def read_table(path: Path, into: Statements, settings: KgSettings) -> None:
     columns, ends, is_headed = _understood(list(_rows(shown, separator)), settings.columns)
     table = _Table(into, columns, ends)
     into.form(f"{path.name}: {table.form}" if is_headed else f"{path.name}: {table.form} (there is no header)")
-    usual = csv.field_size_limit(_NO_LIMIT)  # of this process, which may read documents next
-    try:
-        for row in islice(rows, int(is_headed), None):
-            table.row(f"{path.name}:{rows.line_num + comments}", row, separator)
-    finally:
-        csv.field_size_limit(usual)
+    csv.field_size_limit(_NO_LIMIT)
+    for row in islice(rows, int(is_headed), None):
+        table.row(f"{path.name}:{rows.line_num + comments}", row, separator)
 
 
 def _rows(lines: Iterable[str], separator: str) -> "Reader":
