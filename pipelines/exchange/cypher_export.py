@@ -128,6 +128,7 @@ _EDGES = """MATCH (a:Entity)-[r]->(b:Entity) WHERE r.digest IS NOT NULL
 RETURN r.id AS id, r.digest AS digest, a.id AS source, b.id AS target, type(r) AS label"""
 _DELETE_NODES = "MATCH (n:Entity {id: row.id}) DETACH DELETE n"
 _DELETE_EDGES = "MATCH (:Entity {id: row.source})-[r {id: row.id}]->(:Entity {id: row.target}) DELETE r"
+_EACH = "UNWIND $rows AS row "
 _LEVEL = re.compile(r"c\d+")
 """The property with the community of a level."""
 
@@ -224,11 +225,7 @@ def _old_labels(merges: _Merges, held: _Held) -> dict[str, list[Row]]:
 def _send(session: "neo4j.Session", statement: str, rows: Iterable[Row]) -> None:
     for block in batches(rows):
         # A transaction each, which the driver sends again where the server is busy or its leader changes.
-        session.execute_write(_run, f"UNWIND $rows AS row {statement}", block)
-
-
-def _run(work: "neo4j.ManagedTransaction", statement: str, rows: list[Row]) -> None:
-    work.run(statement, rows=rows).consume()
+        session.execute_write(lambda work, rows: work.run(_EACH + statement, rows=rows).consume(), block)
 
 
 @contextmanager

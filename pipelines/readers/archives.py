@@ -19,8 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
-from conspectus.pipelines.readers.filenames import is_wanted, storable
-from conspectus.pipelines.readers.formats import CONTAINERS, PACKED, read_rows, readable_suffix
+from conspectus.pipelines.readers.formats import CONTAINERS, PACKED, is_wanted, read_rows, readable_suffix, storable
 from conspectus.pipelines.readers.guards import (
     LARGE,
     MAX_RATIO,

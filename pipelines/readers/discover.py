@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from conspectus.pipelines.readers.filenames import is_wanted, storable
+from conspectus.pipelines.readers.formats import is_wanted, storable
 from conspectus.pipelines.readers.object_store import shown
 from conspectus.pipelines.readers.remote import STAGE, RemoteFile, find_remote, is_url, local_path
 from conspectus.storage.errors import InputError

@@ -1,8 +1,8 @@
-"""The table of input formats: the reader for each suffix. A new format is a row of `READERS`, or a plug-in.
+"""Which files are read, and the table of input formats: the reader for each suffix. A new format is a row of `READERS`, or a plug-in.
 
 A module is imported when the first file of its format is read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -94,6 +94,7 @@ _NOT_LISTED = frozenset(
         "",
     }
 )
+_CLUTTER = frozenset({"Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__", "settings.yaml"})
 _ADVICE = {
     ".doc": "save it as .docx",
     ".ppt": "save it as .pptx",
@@ -101,6 +102,18 @@ _ADVICE = {
     ".rar": "unpack it, or pack it as .zip",
     **dict.fromkeys(PICTURES, "pip install 'conspectus[ocr]' reads pictures"),
 }
+
+
+def storable(name: str) -> str:
+    """Return a file name with ? for every byte that is not UTF-8 (in Python a lone surrogate)."""
+    return name.encode("utf-8", "replace").decode("utf-8")
+
+
+def is_wanted(parts: Iterable[str], hidden_too: bool = False) -> bool:
+    """Return whether a path below an input is neither hidden nor a temporary file (such as `name~`)."""
+    return not any(
+        part.endswith("~") or part in _CLUTTER or (part.startswith(".") and not hidden_too) for part in parts
+    )
 
 
 def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -> Iterator[Row | Lost]:

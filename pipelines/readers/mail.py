@@ -164,8 +164,8 @@ def _leaves(part: EmailMessage, wanted: bool, settings: InputSettings) -> Iterat
     elif kind in {"text/plain", "text/html"} and not (part.get_filename() or part.is_attachment()):
         if wanted:
             yield part, True
-    elif not _is_decoration(part):
-        yield part, False
+    elif part.get_content_maintype() != "image" or (part["content-id"] is None and part.is_attachment()):
+        yield part, False  # and no picture within the text, such as a logo
 
 
 def _best(alternatives: Sequence[EmailMessage], settings: InputSettings) -> EmailMessage | None:
@@ -191,11 +191,6 @@ def _length(part: EmailMessage, settings: InputSettings) -> int:
     except Unreadable:
         return 0
     return len(found.text.strip()) if found else 0
-
-
-def _is_decoration(part: EmailMessage) -> bool:
-    """Return whether a part is an image within the text, such as a logo."""
-    return part.get_content_maintype() == "image" and (part["content-id"] is not None or not part.is_attachment())
 
 
 def _text_row(message: EmailMessage, parts: Sequence[EmailMessage], settings: InputSettings) -> Row | None:

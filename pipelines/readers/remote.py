@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.filenames import storable
-from conspectus.pipelines.readers.formats import readable_suffix
+from conspectus.pipelines.readers.formats import readable_suffix, storable
 from conspectus.pipelines.readers.object_store import blocks_of, files_in, open_store, shown
 from conspectus.storage.errors import InputError
 from conspectus.storage.records import Failure

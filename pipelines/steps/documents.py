@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from conspectus.pipelines.readers.discover import InputFile, find_files
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
-from conspectus.pipelines.readers.filenames import storable
-from conspectus.pipelines.readers.formats import NAMED_WITH_SUFFIX
+from conspectus.pipelines.readers.formats import NAMED_WITH_SUFFIX, storable
 from conspectus.pipelines.readers.process import MOST_AHEAD, ReadFiles, file_reader
 from conspectus.pipelines.readers.remote import STAGE, RemoteFile, fetched
 from conspectus.pipelines.readers.rows import Lost, Record, Row, row_of

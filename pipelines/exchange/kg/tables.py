@@ -281,7 +281,8 @@ class _Table:
 
     def _edge(self, item: str, cells: list[str], ends: _Places) -> None:
         source, at, target = cells[ends[0]], ends[1], cells[ends[2]]
-        relation = cells[at] if at is not None else self._perhaps_relation(cells)
+        perhaps = (cells[place] for place in self._perhaps if cells[place].casefold() not in _NO_RELATION)
+        relation = cells[at] if at is not None else next(perhaps, CONNECTED)
         if not (source and relation and target):
             self._into.fail(item, "a column is empty", ", ".join(cells))
             return
@@ -294,10 +295,6 @@ class _Table:
         self._into.add(source, relation, target, attributes)
         if relation == CONNECTED and any(cells[place].casefold() == "undirected" for place in self._perhaps):
             self._into.add(target, relation, source, attributes)
-
-    def _perhaps_relation(self, cells: list[str]) -> str:
-        texts = (cells[place] for place in self._perhaps)
-        return next((text for text in texts if text.casefold() not in _NO_RELATION), CONNECTED)
 
     def _thing(self, item: str, cells: list[str]) -> None:
         if self._id is None or not cells[self._id]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded, encoding_of
-from conspectus.pipelines.readers.filenames import storable
+from conspectus.pipelines.readers.formats import storable
 from conspectus.pipelines.readers.guards import local, parse_xml, refuse_memory
 from conspectus.pipelines.readers.rows import Draft, Row, sensible_title
 from conspectus.pipelines.readers.web.boilerplate import is_unseen, parts_beside_text, relations
