@@ -1,4 +1,4 @@
-"""Which files are read, and the table of input formats: the reader for each suffix. A new format is a row of `READERS`, or a plug-in.
+"""Which files are read, and the reader for each suffix. A new format is a row of the table `READERS`, or a plug-in.
 
 A module is imported when the first file of its format is read."""
 
