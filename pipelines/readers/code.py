@@ -5,6 +5,7 @@ import json
 import re
 import textwrap
 import warnings
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ _LINE_COMMENTS = {
     "lua": "--", "haskell": "--", "lisp": ";", "php": "//",
 }  # fmt: skip
 _FRAME = re.compile(r"^[ \t]*(?:/\*+!?|\*+/|\*(?!\w)|//+!?|#+!?|--+|;+)[ ]?|[ ]*\*+/[ \t]*$", re.M)
+_BLOCK = re.compile(r"^[ \t]*/\*(?:(?!\*/)(?s:.))*+\*/[ \t]*$", re.M)
 _WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W+[^\W\d_]{2,}")
 """Three words in a row: a comment without them is commented-out code, or a rule."""
 
@@ -94,18 +96,8 @@ def _prose(text: str, lines: Sequence[str], language: str) -> list[tuple[int, in
 
 def _block_comments(text: str) -> list[tuple[int, int]]:
     """Return the lines of comments between /* and */ that are alone on their lines."""
-    spans = []
-    lines = text.split("\n")
-    number = 0
-    while number < len(lines):
-        if lines[number].lstrip().startswith("/*"):
-            begin = number
-            while number + 1 < len(lines) and "*/" not in lines[number]:
-                number += 1
-            if lines[number].rstrip().endswith("*/"):
-                spans.append((begin, number + 1))
-        number += 1
-    return spans
+    ends = [at for at, sign in enumerate(text) if sign == "\n"]
+    return [(bisect_left(ends, found.start()), bisect_left(ends, found.end()) + 1) for found in _BLOCK.finditer(text)]
 
 
 def _docstrings(text: str) -> list[tuple[int, int]]:

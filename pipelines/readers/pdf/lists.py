@@ -42,66 +42,46 @@ def without_furniture(
     """
     if len(pages) < _FEWEST_PAGES:
         return list(pages)
-    for numbers in (labels, printed_numbers(pages)):
-        if numbers:
-            pages = _trimmed_all(pages, numbers, kept or [()] * len(pages))
+    for numbers in filter(None, (labels, printed_numbers(pages))):
+        below = [page[::-1] for page in pages]
+        ends = zip(pages, below, numbers, strict=True)
+        numbered = sum(any(_has_number(end[0], label) for end in (top, foot) if end) for top, foot, label in ends)
+        is_numbered = 2 * numbered > sum(map(bool, pages))
+        of_each = kept or [()] * len(pages)
+        heads = _furniture(pages, numbers, of_each, is_numbered, at_top=True)
+        feet = _furniture(below, numbers, of_each, is_numbered, at_top=False)
+        pages = [
+            page[head : max(head, len(page) - foot)] or page
+            for page, head, foot in zip(pages, heads, feet, strict=True)
+        ]
     return list(pages)
 
 
-def _trimmed_all(pages: Sequence[Page], labels: Sequence[str], kept: Sequence[Container[str]]) -> list[Page]:
-    labelled = list(zip(pages, labels, strict=True))
+def _furniture(
+    pages: Sequence[Page], labels: Sequence[str], kept: Sequence[Container[str]], is_numbered: bool, *, at_top: bool
+) -> list[int]:
+    """Return how many lines at the beginning of each page are headers, or footers of pages whose last line is first."""
     half = sum(map(bool, pages)) / 2
-    sides = (_Side(labelled, 0), _Side(labelled, -1))
-    numbered = sum(any(_has_number(page[side.outermost], label) for side in sides) for page, label in labelled if page)
-    return [
-        _trimmed(page, label, sides, half, numbered > half, stay) or page
-        for (page, label), stay in zip(labelled, kept, strict=True)
-    ]
+    edges = [page[: 1 if len(page) < _FEWEST_LINES else 2] for page in pages]
+    labelled = list(zip(edges, labels, kept, strict=True))
+    shapes = Counter(shape for edge, label, _ in labelled for shape in {_shape(line, label) for line in edge})
+    words = Counter(_shape(edge[0], label) for edge, label, _ in labelled if edge and _has_number(edge[0], label))
+    repeat_words = words.total() > half and 2 * sum(count for count in words.values() if count > 1) > words.total()
 
-
-class _Side:
-    """The top or the bottom of all pages: the lines there and their frequencies."""
-
-    def __init__(self, labelled: Sequence[tuple[Page, str]], outermost: int) -> None:
-        self.outermost = outermost
-        self._shapes: Counter[str] = Counter()
-        words: Counter[str] = Counter()
-        for page, label in labelled:
-            depth = _depth(page)
-            edge = page[:depth] if outermost == 0 else page[-depth:]
-            self._shapes.update({_shape(line, label) for line in edge})
-            if page and _has_number(page[outermost], label):
-                words[_shape(page[outermost], label)] += 1
-        self._numbered = words.total()
-        self._repeat_words = 2 * sum(count for count in words.values() if count > 1) > self._numbered
-
-    def is_furniture(self, line: str, label: str, outermost: bool, half: float) -> bool:
-        if self.outermost == 0 and _may_be_heading(line, label):
+    def goes(line: str, label: str, is_outermost: bool) -> bool:
+        if _is_number(line, label):
+            return is_numbered
+        if at_top and _may_be_heading(line, label):
             return False
-        if outermost and self._numbered > half and self._repeat_words and _has_number(line, label):
+        if is_outermost and repeat_words and _has_number(line, label):
             return True
-        return self._shapes[_shape(line, label)] > half and not _STOPPED.search(line) and bool(_ANY_LETTER.search(line))
+        return shapes[_shape(line, label)] > half and not _STOPPED.search(line) and bool(_ANY_LETTER.search(line))
 
-
-def _depth(page: Page) -> int:
-    return 1 if len(page) < _FEWEST_LINES else 2
-
-
-def _trimmed(
-    page: Page, label: str, sides: tuple[_Side, _Side], half: float, numbered: bool, kept: Container[str]
-) -> Page:
-    def goes(side: _Side, line: str, outermost: bool) -> bool:
-        if line in kept:
-            return False
-        return numbered if _is_number(line, label) else side.is_furniture(line, label, outermost, half)
-
-    depth = _depth(page)
-    first, last = 0, len(page)
-    while first < min(depth, last) and goes(sides[0], page[first], first == 0):
-        first += 1
-    while last > max(first, len(page) - depth) and goes(sides[1], page[last - 1], last == len(page)):
-        last -= 1
-    return page[first:last]
+    gone = []
+    for edge, label, stay in labelled:
+        stays = (at for at, line in enumerate(edge) if line in stay or not goes(line, label, at == 0))
+        gone.append(next(stays, len(edge)))
+    return gone
 
 
 def printed_numbers(pages: Sequence[Page]) -> list[str]:
