@@ -9,8 +9,9 @@ import ctypes
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import regex
 from conspectus.pipelines.readers.encodings import clean
@@ -43,18 +44,11 @@ _LONGEST_TITLE = 150
 _LETTERS = regex.compile(r"\p{L}{2}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line of a page, and the position of its first character on the page."""
+class _Line(NamedTuple):
+    """A line of a page, and the positions of some of its characters on the page, from the first to the last."""
 
     text: str
-    start: int
-
-    def asked(self) -> list[int]:
-        """Return the positions of some of its characters, from the first to the last."""
-        seen = [at for at, sign in enumerate(self.text) if sign not in _NO_SIGN]
-        steps = min(_ASKED, len(seen))
-        return [self.start + seen[round(step * (len(seen) - 1) / max(steps - 1, 1))] for step in range(steps)]
+    asked: list[int]
 
 
 class PageFonts:
@@ -65,8 +59,10 @@ class PageFonts:
         self._lines: list[_Line] = []
         start = 0
         for line in _by_position(page, text).split(_BREAK):
-            if line.strip(_NO_SIGN):
-                self._lines.append(_Line(line, start))
+            seen = [start + at for at, sign in enumerate(line) if sign not in _NO_SIGN]
+            steps = min(_ASKED, len(seen))
+            asked = [seen[round(step * (len(seen) - 1) / max(steps - 1, 1))] for step in range(steps)]
+            self._lines += [_Line(line.replace("\0", ""), asked)] if asked else []
             start += len(line) + len(_BREAK)
 
     def code(self) -> dict[str, list[str]]:
@@ -75,20 +71,15 @@ class PageFonts:
         A line that is printed several times occurs as often, in order.
         """
         found: dict[str, list[str]] = {}
-        run: list[_Line] = []
-        for line in (*self._lines, None):
-            if line is not None and all(map(self._is_monospaced, line.asked())):
-                run.append(line)
-                continue
-            if len(run) >= _FEWEST_OF_CODE:
+        for is_code, lines in groupby(self._lines, key=lambda line: all(map(self._is_monospaced, line.asked))):
+            if is_code and len(run := list(lines)) >= _FEWEST_OF_CODE:
                 for line_of_text, printed in self._indented(run):
                     found.setdefault(line_of_text, []).append(printed)
-            run = []
         return found
 
     def title(self) -> str:
         """Return the largest lines at the top of the page; "" if none is larger than most."""
-        heights = [median(self._box(at)[1] for at in line.asked()) for line in self._lines]
+        heights = [median(self._box(at)[1] for at in line.asked) for line in self._lines]
         if len(heights) < 2:
             return ""
         top = max(heights[:_FIRST_LINES])
@@ -98,7 +89,7 @@ class PageFonts:
         last = first
         while last + 1 < len(heights) and heights[last + 1] >= 0.95 * top:
             last += 1
-        said = " ".join(line.text.replace("\0", "").strip() for line in self._lines[first : last + 1])
+        said = " ".join(line.text.strip() for line in self._lines[first : last + 1])
         title = as_title(" ".join(lines_of(clean(said)))) or ""
         return title if _LETTERS.search(title) and len(title) <= _LONGEST_TITLE else ""
 
@@ -111,19 +102,13 @@ class PageFonts:
 
     def _indented(self, run: Sequence[_Line]) -> Iterator[tuple[str, str]]:
         """Yield the lines of a listing, indented by blanks that span their distance from the leftmost one."""
-        lefts = [self._box(line.asked()[0])[0] for line in run]
-        widths = [self._width(line) for line in run]
-        width = median(each for each in widths if each > 0) if any(each > 0 for each in widths) else 0.0
+        lefts = [self._box(line.asked[0])[0] for line in run]
+        spans = [(self._box(line.asked[-1])[0] - left, line.asked) for line, left in zip(run, lefts, strict=True)]
+        widths = [span / (asked[-1] - asked[0]) for span, asked in spans if span > 0 and len(asked) > 1]
         for line, left in zip(run, lefts, strict=True):
-            said = clean(line.text.replace("\0", ""))
-            plain = lines_of(said)
-            blanks = round((left - min(lefts)) / width) if width else 0
-            if plain:
-                yield plain[0], " " * min(blanks, _MOST_BLANKS) + said.strip()
-
-    def _width(self, line: _Line) -> float:
-        first, last = line.asked()[0], line.asked()[-1]
-        return (self._box(last)[0] - self._box(first)[0]) / (last - first) if last > first else 0.0
+            blanks = round((left - min(lefts)) / median(widths)) if widths else 0
+            for plain in lines_of(said := clean(line.text))[:1]:
+                yield plain, " " * min(blanks, _MOST_BLANKS) + said.strip()
 
     def _box(self, at: int) -> tuple[float, float]:
         """Return the left edge and the height of a character, in points."""
