@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import regex
 from conspectus.pipelines.readers.encodings import clean
-from conspectus.pipelines.readers.pdf.lists import ListPages, numbered_headings, printed_numbers
+from conspectus.pipelines.readers.pdf.lists import Bookmark, ListPages, level_of, numbered_headings, printed_numbers
 from conspectus.pipelines.readers.pdf.unwrap import Flow, lines_of
 from conspectus.pipelines.readers.rows import as_title
 from conspectus.storage.records import Anchor, Hyperlink, Place
@@ -133,15 +133,6 @@ _QUALIFIED = re.compile(r",| \(")
 """Text after the word itself in a term of an index: "arrays, indexed", "abort (C-g)"."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bookmark:
-    """A heading and its page, from 0; `level` is its depth, from 1."""
-
-    title: str
-    page: int
-    level: int
-
-
 def bookmarks(document: "PdfDocument") -> Iterator[Bookmark]:
     """Yield the bookmarks with a target page, in order."""
     for entry in document.get_toc():
@@ -184,30 +175,26 @@ def listed_headings(lists: ListPages) -> list[Bookmark]:
             where.setdefault(line.casefold(), []).append(number)
     found: list[Bookmark] = []
     at = 0
-    for entry in lists.contents:
-        line = entry.title.casefold()
+    for title in lists.contents:
+        line = title.casefold()
         pages = where.get(line) or where.get(_NUMBERED.sub("", line, count=1)) or []
         following = next((page for page in pages if page >= at), None)
         if following is not None:
             at = following
-            found.append(Bookmark(entry.title, at, entry.level))
-    return found or [Bookmark(entry.title, page, entry.level) for page, entry in numbered_headings(lists.pages)]
+            found.append(Bookmark(title, at, level_of(title)))
+    return found or numbered_headings(lists.pages)
 
 
 def heading_places(flowing: Flow, outline: Sequence[Bookmark]) -> Iterator[Place]:
     """Yield the bookmarks at their titles on the page or, if the title is not found, at the beginning of the page."""
-    ends = flowing.ends
-    text, starts = flowing.text, flowing.starts
     reached: dict[int, int] = {}
     for bookmark in outline:
-        start = starts[bookmark.page] if bookmark.page < len(starts) else None
-        if start is None:
+        if (span := flowing.span(bookmark.page)) is None:
             continue
-        begin, end = reached.get(bookmark.page, start), ends[bookmark.page]
-        found = _title_pattern(bookmark.title).search(text, begin, end)
+        found = _title_pattern(bookmark.title).search(flowing.text, reached.get(bookmark.page, span[0]), span[1])
         if found:
             reached[bookmark.page] = found.end()
-        yield Place(found.start() if found else start, "heading", bookmark.title, bookmark.level)
+        yield Place(found.start() if found else span[0], "heading", bookmark.title, bookmark.level)
 
 
 def _title_pattern(title: str) -> re.Pattern[str]:
@@ -218,17 +205,14 @@ def _title_pattern(title: str) -> re.Pattern[str]:
 
 def index_links(flowing: Flow, terms: Sequence[tuple[str, str]], numbers: Mapping[str, int]) -> Iterator[Hyperlink]:
     """Yield a link "index" for each term of the index, at its first occurrence on the page that the index names."""
-    ends = flowing.ends
     folded = flowing.text.casefold()
     if len(folded) != len(flowing.text):  # the case-folded form of a few letters is longer
         folded = flowing.text.lower() if len(flowing.text.lower()) == len(flowing.text) else flowing.text
     for term, label in terms:
-        page = numbers.get(label)
-        start = flowing.starts[page] if page is not None else None
-        if page is None or start is None:
+        if (span := flowing.span(numbers.get(label, -1))) is None:
             continue
         for words in dict.fromkeys((term, _QUALIFIED.split(term)[0])):
-            at = folded.find(words.casefold(), start, ends[page]) if len(words) > 1 else -1
+            at = folded.find(words.casefold(), *span) if len(words) > 1 else -1
             if at >= 0:
                 yield Hyperlink(at, at + len(words), "#", kind="index")
                 break
@@ -299,29 +283,25 @@ def placed(
 
     `lines` are those at each page and height that links target.
     """
-    ends = flowing.ends
     made: list[Hyperlink] = []
     anchors: dict[str, Anchor] = {}
     for number, on_page in enumerate(links):
-        start = flowing.starts[number]
-        for link in on_page if start is not None else ():
-            at = flowing.text.find(link.text, start, ends[number])
-            if at < 0:
-                continue
-            target = link.address or _anchor(link, lines, flowing, anchors)
+        start, end = flowing.span(number) or (0, 0)
+        for link in on_page:
+            at = flowing.text.find(link.text, start, end)
+            target = (link.address or _anchor(link, lines, flowing, anchors)) if at >= 0 else ""
             if target:
-                made.append(Hyperlink(at, at + len(link.text), target))
                 start = at + len(link.text)
+                made.append(Hyperlink(at, start, target))
     return made, sorted(anchors.values(), key=lambda anchor: (anchor.start, anchor.id))
 
 
 def _anchor(link: PageLink, lines: Mapping[tuple[int, float], str], flowing: Flow, anchors: dict[str, Anchor]) -> str:
     """Return the address of a link's target place within the text, and add its anchor; "" without a place."""
-    start = flowing.starts[link.page] if link.page < len(flowing.starts) else None
-    if start is None:
+    if (span := flowing.span(link.page)) is None:
         return ""
     line = lines.get((link.page, link.top), "") if link.top is not None else ""
-    at = flowing.text.find(line, start, flowing.ends[link.page]) if line else -1
-    at = at if at >= 0 else start
+    at = flowing.text.find(line, *span) if line else -1
+    at = at if at >= 0 else span[0]
     anchors[f"at-{at}"] = Anchor(at, f"at-{at}")
     return f"#at-{at}"

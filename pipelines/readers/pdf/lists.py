@@ -9,7 +9,7 @@ It continues, across pages, while at most a few consecutive lines are not entrie
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 import regex
@@ -145,19 +145,20 @@ _MOST_TERMS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class ListEntry:
-    """A line of a table of contents: `title` with its number, and the depth shown by the number, from 1."""
+class Bookmark:
+    """A heading and its page, from 0; `level` is its depth, from 1."""
 
     title: str
+    page: int
     level: int
 
 
 @dataclass(slots=True)
 class ListPages:
-    """The pages without their lists, and the lists' content: entries of contents, and terms with page labels."""
+    """The pages without their lists, and the lists' content: titles in contents, and terms with page labels."""
 
     pages: list[list[str]]
-    contents: list[ListEntry] = field(default_factory=list)
+    contents: list[str] = field(default_factory=list)
     terms: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -180,7 +181,7 @@ def without_lists(pages: Sequence[Page]) -> ListPages:
         if is_index:
             found.terms += [(title, label) for title, labels in entries for label in labels][:_MOST_TERMS]
         else:
-            found.contents += [ListEntry(title, _level(title)) for title, _ in entries]
+            found.contents += [title for title, _ in entries]
         at = end
     left = iter(range(len(lines)))
     found.pages = [[line for line in page if next(left) not in gone] for page in pages]
@@ -189,12 +190,12 @@ def without_lists(pages: Sequence[Page]) -> ListPages:
     return found
 
 
-def numbered_headings(pages: Sequence[Page]) -> Iterator[tuple[int, ListEntry]]:
-    """Yield (page, entry) for lines "2.1 Title" with consecutive numbers from 1 on; nothing if they are few.
+def numbered_headings(pages: Sequence[Page]) -> list[Bookmark]:
+    """Return bookmarks for lines "2.1 Title" with consecutive numbers from 1 on; nothing if they are few.
 
     They are the headings of a document that has neither bookmarks nor a table of contents.
     """
-    found: list[tuple[int, ListEntry]] = []
+    found: list[Bookmark] = []
     last: tuple[int, ...] = ()
     for number, page in enumerate(pages):
         for line in page:
@@ -205,9 +206,8 @@ def numbered_headings(pages: Sequence[Page]) -> Iterator[tuple[int, ListEntry]]:
             successors = {(*last[:depth], last[depth] + 1) for depth in range(len(last))} | {(*last, 1)}
             if parts in successors:
                 last = parts
-                found.append((number, ListEntry(line, len(parts))))
-    if sum(entry.level == 1 for _, entry in found) >= _FEWEST:
-        yield from found
+                found.append(Bookmark(line, number, len(parts)))
+    return found if sum(entry.level == 1 for entry in found) >= _FEWEST else []
 
 
 def _begins(lines: Sequence[tuple[int, str]], at: int, n_pages: int) -> bool | None:
@@ -275,6 +275,7 @@ def _entry(line: str, is_index: bool, n_pages: int) -> tuple[str, list[str]] | N
     return found["title"].strip(" .,"), labels
 
 
-def _level(title: str) -> int:
+def level_of(title: str) -> int:
+    """Return the depth of a heading that its number shows, 1 without a number."""
     number = _NUMBER.match(title)
     return number[1].count(".") + 1 if number else 1

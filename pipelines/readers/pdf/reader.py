@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
 from conspectus.pipelines.readers.page_layout import in_reading_order
 from conspectus.pipelines.readers.pdf.links import (
-    Bookmark,
     PageFonts,
     PageLink,
     bookmarks,
@@ -28,7 +27,7 @@ from conspectus.pipelines.readers.pdf.links import (
     placed,
     title_lines,
 )
-from conspectus.pipelines.readers.pdf.lists import without_furniture, without_lists
+from conspectus.pipelines.readers.pdf.lists import Bookmark, without_furniture, without_lists
 from conspectus.pipelines.readers.pdf.unwrap import Flow, flow, in_logical_order, lines_of
 from conspectus.pipelines.readers.rows import Lost, Row, listed, sensible_title, too_long
 from conspectus.pipelines.readers.scans import LONGEST_SIDE, Scan, recognised, why_not, with_confidence
@@ -267,9 +266,9 @@ def _row(pages: _Pages, labels: Sequence[str], outline: Sequence[Bookmark], info
 
 def _areas(flowing: Flow, number: int, scan: Scan) -> Iterator[Place]:
     """Yield the places of what was recognised on a page, apart from page numbers and the like, which are left out."""
-    at, end = flowing.starts[number], flowing.ends[number]
+    at, end = flowing.span(number) or (0, 0)
     for text, area in scan.blocks:
-        found = -1 if at is None else flowing.text.find(text, at, end)
+        found = flowing.text.find(text, at, end)
         if found >= 0:
             yield Place(found, "area", area, 0)
             at = found + len(text)

@@ -73,16 +73,12 @@ class Flow:
     text: str
     starts: tuple[int | None, ...]
 
-    @property
-    def ends(self) -> list[int]:
-        """Where each page ends: at the beginning of the next one with text."""
-        ends = [0] * len(self.starts)
-        following = len(self.text)
-        for at in range(len(self.starts) - 1, -1, -1):
-            ends[at] = following
-            start = self.starts[at]
-            following = following if start is None else start
-        return ends
+    def span(self, page: int) -> tuple[int, int] | None:
+        """Return where a page begins, and where the next one with text does; None for one without text."""
+        start = self.starts[page] if 0 <= page < len(self.starts) else None
+        if start is None:
+            return None
+        return start, next((begin for begin in self.starts[page + 1 :] if begin is not None), len(self.text))
 
 
 def lines_of(text: str) -> list[str]:
