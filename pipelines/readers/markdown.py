@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import regex
 import yaml
 from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.formats import readable_suffix
 from conspectus.pipelines.readers.plain import numbered_parts, read_plain, read_whole
 from conspectus.pipelines.readers.rows import Draft, Row, as_title, labelled, markdown_table, strings
 from conspectus.pipelines.readers.web.page import add_elements, parse_page
@@ -248,30 +249,18 @@ _RULES: Mapping[str, Sequence[_Rule]] = {
     ),
 }  # fmt: skip
 _COMPILED = {name: [(re.compile(rule, re.M | re.I), by) for rule, by in rules] for name, rules in _RULES.items()}
+_FORMS = {".adoc": "adoc", ".asciidoc": "adoc", ".org": "org", ".wiki": "wiki", ".mediawiki": "wiki"}
 _ORG_TITLE = re.compile(r"^#\+title:[ \t]*(.+)$", re.M | re.I)
 
 
-def read_adoc(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield an AsciiDoc text with its headings as places."""
-    yield _row(_as_markdown(read_whole(path, settings), "adoc"), None, settings)
-
-
-def read_org(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield an Org file with its headings as places, and its links."""
+def read_markup(path: Path, settings: InputSettings) -> Iterator[Row]:
+    """Yield a text in AsciiDoc, Org or MediaWiki markup with its headings as places."""
     text = read_whole(path, settings)
-    title = _ORG_TITLE.search(text)
-    yield _row(_as_markdown(text, "org"), title[1] if title else None, settings)
-
-
-def read_wiki(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield a page in MediaWiki markup: named values of templates as lines, without references and categories."""
-    yield _row(_as_markdown(read_whole(path, settings), "wiki"), None, settings)
-
-
-def _as_markdown(text: str, form: str) -> str:
+    form = _FORMS[readable_suffix(path.name, settings.suffixes)]
+    title = _ORG_TITLE.search(text) if form == "org" else None
     for rule, by in _COMPILED[form]:
         text = rule.sub(by, text)
-    return text
+    yield _row(text, title[1] if title else None, settings)
 
 
 def _row(text: str, title: str | None, settings: InputSettings, level: int = 1) -> Row:
