@@ -38,16 +38,7 @@ def parse_xml(content: bytes, name: str, *, doctype: bool = False) -> "_Element"
     try:
         return etree.fromstring(content, parser)
     except (etree.XMLSyntaxError, ValueError, LookupError) as error:
-        refuse_memory(error)
         raise Unreadable("damaged document", f"{name}: {error}") from error
-
-
-def refuse_memory(error: Exception) -> None:
-    """Raise Unreadable if a parser ran out of memory, which is not an error of the markup."""
-    from lxml import etree
-
-    if isinstance(error, etree.XMLSyntaxError) and getattr(error, "code", None) == etree.ErrorTypes.ERR_NO_MEMORY:
-        raise Unreadable("takes too much memory", "its markup is too large") from error
 
 
 def local(element: "_Element") -> str:

@@ -23,7 +23,7 @@ from conspectus.pipelines.steps.communities import communities_of
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.reports.cite import places_of
 from conspectus.pipelines.steps.reports.prompt import CitedRecord
-from conspectus.storage.arrays import Rows
+from conspectus.storage.arrays import SmallInts
 from conspectus.storage.graph.leiden import Hierarchy
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Community, Failure, Finding, Report, Span
@@ -67,7 +67,7 @@ class _HierarchyBuilder:
         self._entity_of = entity_of
         self._entity_ids = entity_ids
         self._row_of = {id_: row for row, id_ in enumerate(entity_ids)}
-        self._levels: list[Rows] = []
+        self._levels: list[SmallInts] = []
         self._first: list[int] = []
         self._parents: list[int] = []
         self._place_of_number: dict[int | None, int] = {}
@@ -115,7 +115,7 @@ class _HierarchyBuilder:
         self._parents.append(int(parent))
         return len(self._first) - 1
 
-    def _members(self, place: int, current: Rows, above: Rows) -> list[int]:
+    def _members(self, place: int, current: SmallInts, above: SmallInts) -> list[int]:
         row = self._rows[place]
         members: dict[int, None] = {}
         for foreign_id in row.entity_ids or ():
@@ -138,7 +138,9 @@ class _HierarchyBuilder:
         place = self._place_of_number.get(row.parent)
         named = None if place is None else self._of_place[place]
         counts = Counter(above)
-        return named if named in counts else min(counts, key=lambda number: (-counts[number], number))
+        if named is not None and named in counts:
+            return named
+        return min(counts, key=lambda number: (-counts[number], number))
 
     def _fail(self, place: int, reason: str, detail: str) -> None:
         self.failures.append(Failure(IMPORT, f"community {self._rows[place].community}", reason, detail))

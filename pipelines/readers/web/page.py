@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded, encoding_of
 from conspectus.pipelines.readers.formats import storable
-from conspectus.pipelines.readers.guards import local, parse_xml, refuse_memory
+from conspectus.pipelines.readers.guards import local, parse_xml
 from conspectus.pipelines.readers.rows import Draft, Row, sensible_title
 from conspectus.pipelines.readers.web.boilerplate import is_unseen, parts_beside_text, relations
 from conspectus.pipelines.readers.web.writer import PageWriter
@@ -93,7 +93,6 @@ def parse_page(markup: str) -> "_Element | None":
             raise Unreadable("not a readable web page", "its elements are nested too deeply")
         return root
     except (etree.XMLSyntaxError, ValueError) as error:
-        refuse_memory(error)
         if not markup.strip():
             return None
         raise Unreadable("not a readable web page", str(error)) from error
