@@ -9,6 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -103,42 +104,29 @@ def flow(
     widths = [len(line) for page in printed for line in page]  # of scanned pages, each paragraph is a line
     usual = _USUAL * median(widths) if widths else 0
     parts: list[str] = []
-    starts: list[int | None] = []
-    length = 0
+    first_parts: list[int | None] = []  # of each page
     last = ""
-    last_filled = last_half = last_alone = False
-    last_coded = False
+    is_filled = is_half = is_alone = is_coded = False  # the last line
     for page, alone, listed in zip(pages, apart, code or [{}] * len(pages), strict=True):
-        starts.append(None)
+        first_parts.append(len(parts) + 1 if page else None)
         repeated: Counter[str] = Counter()
         for at, line in enumerate(page):
             coded = line in listed
-            width = max(usual, *map(len, page[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS + 1]))
-            new_page = at == 0
-            joint = "\n\n" if new_page or coded != last_coded else "\n"
-            if (
-                parts
-                and not (last_alone or coded or last_coded)
-                and line not in alone
-                and goes_on(last, line, last_filled, last_half, new_page)
-            ):
+            joint = "\n\n" if at == 0 or coded != is_coded else "\n"
+            may_go_on = not (is_alone or coded or is_coded) and line not in alone
+            if may_go_on and goes_on(last, line, is_filled, is_half, at == 0):
                 joint = mended_joint(last, line, words)
-            if not parts:
-                joint = ""
             if joint == "-":  # drop the hyphen
-                parts[-1], length, joint = parts[-1][:-1], length - 1, ""
-            length += len(joint)
-            if new_page:
-                starts[-1] = length
-            written = _in_listing(line, at, page, listed, repeated[line]) if coded else line
+                parts[-1], joint = parts[-1][:-1], ""
+            parts += (joint if parts else "", _in_listing(line, at, page, listed, repeated[line]) if coded else line)
             repeated[line] += 1
-            parts += (joint, written)
-            length += len(written)
+            width = max(usual, *map(len, page[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS + 1]))
             following = page[at + 1].split(" ", 1)[0] if at + 1 < len(page) else ""
-            last, last_alone, last_coded = line, line in alone, coded
-            last_filled = width >= _NARROWEST and len(line) + 1 + min(len(following), 20) >= _FILLED * width
-            last_half = len(line) >= max(_NARROWEST / 2, _HALF * width)
-    return Flow("".join(parts), tuple(starts))
+            last, is_alone, is_coded = line, line in alone, coded
+            is_filled = width >= _NARROWEST and len(line) + 1 + min(len(following), 20) >= _FILLED * width
+            is_half = len(line) >= max(_NARROWEST / 2, _HALF * width)
+    offsets = list(accumulate(map(len, parts), initial=0))
+    return Flow("".join(parts), tuple(None if first is None else offsets[first] for first in first_parts))
 
 
 def _in_listing(line: str, at: int, page: Page, listed: Mapping[str, Sequence[str]], before_it: int) -> str:
