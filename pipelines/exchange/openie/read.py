@@ -85,19 +85,17 @@ def match_passages(
     title; or it is part of the document that it is `within`. The extraction of a passage that matches several chunks is
     divided among them (see `by_chunk`).
     """
-    title_of = {document.id: document.title for document in documents}
+    document_of = {document.id: document for document in documents}
     text_of = {document.id: document.text for document in documents}
     of_document: defaultdict[str, list[Chunk]] = defaultdict(list)
-    whole: defaultdict[str, dict[tuple[str, ...], list[Chunk]]] = defaultdict(dict)
     for chunk in chunks:
         of_document[chunk.document_id].append(chunk)
-        for key in _keys(title_of[chunk.document_id], chunk.text):
-            whole[key][(chunk.id,)] = [chunk]
-    for document in documents:
-        several = of_document[document.id]
-        if len(several) > 1:
-            for key in _keys(document.title, document.text):
-                whole[key][tuple(item.id for item in several)] = several
+    known = [(document_of[chunk.document_id].title, chunk.text, [chunk]) for chunk in chunks]
+    known += [(each.title, each.text, of_document[each.id]) for each in documents if len(of_document[each.id]) > 1]
+    whole: defaultdict[str, dict[tuple[str, ...], list[Chunk]]] = defaultdict(dict)
+    for title, text, several in known:
+        for key in (_key(text), _key(f"{title}\n{text}")):
+            whole[key][tuple(chunk.id for chunk in several)] = several
     stated: dict[str, OpenExtraction] = {}
     failures = list(results.failures)
     for passage in results.passages:
@@ -131,10 +129,6 @@ def _add(stated: dict[str, OpenExtraction], extraction: OpenExtraction, chunks: 
             tuple(dict.fromkeys((*before.entities, *own.entities))),
             tuple(dict.fromkeys((*before.triples, *own.triples))),
         )
-
-
-def _keys(title: str, text: str) -> set[str]:
-    return {_key(text), _key(f"{title}\n{text}")}
 
 
 def _key(text: str) -> str:
