@@ -184,9 +184,10 @@ def imported_texts(tables: Tables) -> ImportedTexts:
     The text units of a document without a row, or without text, are joined into a document. Both are failures.
     """
     builder = _TextBuilder(tables)
-    known = {document_id for row in tables.documents if (document_id := builder.add_document(row))}
-    for document_id, places in sorted(builder.units_of_document.items()):
-        builder.add_units(document_id, places, known)
+    for document_id, row in builder.rows.items():
+        builder.add(document_id, row)
+    for document_id in sorted(builder.units_of_document):
+        builder.add(document_id, None)
     chunks_of_unit: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for unit, chunk_id in zip(tables.text_units, builder.unit_chunks, strict=True):
         if chunk_id is not None:
@@ -213,39 +214,28 @@ class _TextBuilder:
         self._unit_texts = [clean(unit.text or "") for unit in tables.text_units]
         for place, unit in enumerate(tables.text_units):
             self.units_of_document[clean(unit.document_id or "")].append(place)
+        self.rows: dict[str, GraphRagDocument] = {}
+        for row in tables.documents:
+            document_id = clean(row.id or "")
+            if self.rows.setdefault(document_id, row) is not row:
+                self._fail(f"document {document_id}", "this id occurs twice", "the first row is used")
 
-    def add_document(self, row: GraphRagDocument) -> str:
-        """Add a row of documents and return its id, "" if another row has the same id."""
-        document_id = clean(row.id or "")
-        if document_id in self.documents:
-            self._fail(f"document {document_id}", "this id occurs twice", "the first row is used")
-            return ""
-        text = clean(row.text or "")
-        places = self.units_of_document.get(document_id, [])
-        if not text and places:
-            text = joined([self._unit_texts[place] for place in places])
-            self._fail(f"document {document_id}", "a document without text", "its text is joined from its text units")
-        self.documents[document_id] = _document(document_id, clean(row.title or ""), text, metadata_of(row))
-        return document_id
-
-    def add_units(self, document_id: str, places: Sequence[int], known: set[str]) -> None:
-        """Add the text units of a document as chunks; `known` are the ids that have a row in documents."""
+    def add(self, document_id: str, row: GraphRagDocument | None) -> None:
+        """Add a document, that of text units only if it has no row, and its text units as chunks."""
+        places = self.units_of_document.pop(document_id, [])
         texts = [self._unit_texts[place] for place in places]
-        if document_id in known:
-            self._align(document_id, places)
-        elif any(text.strip() for text in texts):
-            self._fail(f"document {document_id}", "a document without a row", "its text is joined from its text units")
-            new_id = self._unused(document_id or short_id("document", *texts))
-            self.documents[new_id] = _document(new_id, "", joined(texts), {})
-            self._align(new_id, places)
-        else:
+        if row is None and not any(map(str.strip, texts)):
             for place in places:
                 self._fail(f"text_unit {self._unit_ids[place]}", "a text unit without text", "")
-
-    def _align(self, document_id: str, places: Sequence[int]) -> None:
-        document = self.documents[document_id]
-        spans = AlignedText(document.text).align([self._unit_texts[place] for place in places])
-        for place, span in zip(places, spans, strict=True):
+            return
+        title, text = (clean(row.title or ""), clean(row.text or "")) if row else ("", "")
+        if not text and places:
+            text = joined(texts)
+            reason = f"a document without {'text' if row else 'a row'}"
+            self._fail(f"document {document_id}", reason, "its text is joined from its text units")
+        new_id = document_id if row else self._unused(document_id or short_id("document", *texts))
+        document = self.documents[new_id] = _document(new_id, title, text, metadata_of(row) if row else {})
+        for place, span in zip(places, AlignedText(text).align(texts), strict=True):
             self.unit_chunks[place] = self._chunk(document, span) if span else self._document_of_unit(document, place)
 
     def _document_of_unit(self, document: Document, place: int) -> str | None:
@@ -268,7 +258,7 @@ class _TextBuilder:
         return self.chunks.setdefault(chunk_id, chunk).id
 
     def _unused(self, document_id: str) -> str:
-        while document_id in self.documents:
+        while document_id in self.documents or document_id in self.rows:
             document_id += "'"
         return document_id
 
