@@ -123,11 +123,11 @@ def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -
     suffix = readable_suffix(path.name, settings.suffixes)
     if not path.is_file():
         raise Unreadable("not a regular file")
-    if suffix and not path.stat().st_size:
-        raise Unreadable("empty")
     last = PurePosixPath(suffix).suffix or suffix
     if last not in READERS:
         return _read_by_plugin(plugins("readers")[last], path, settings)
+    if last and not path.stat().st_size:
+        raise Unreadable("empty")
     module, function = READERS[last]
     reader: Any = getattr(import_module(f"conspectus.pipelines.readers.{module}"), function)
     rows: Iterator[Row | Lost]

@@ -134,10 +134,11 @@ def value(element: "_Element | None", name: str) -> str | None:
     return next((str(text) for key, text in attributes if str(key).rpartition("}")[2] == name), None)
 
 
-def own(element: "_Element", tag: str) -> "Iterator[_Element]":
-    """Yield the descendants of a tag that are in no other element of the tag of `element`: the rows of a table."""
-    for node in element.iter(f"{{*}}{tag}"):
-        if next(node.iterancestors(f"{{*}}{local(element)}"), None) is element:
+def own(element: "_Element", *tags: str) -> "Iterator[_Element]":
+    """Yield descendants with some tags that are in no other element of the tag of `element`: the rows of a table."""
+    outer = f"{{*}}{local(element)}"
+    for node in element.iter(*(f"{{*}}{tag}" for tag in tags)):
+        if next(node.iterancestors(outer), None) is element:
             yield node
 
 

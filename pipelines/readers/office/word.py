@@ -102,14 +102,14 @@ def leave_out_hidden(root: "_Element") -> None:
 
 def text_of(paragraph: "_Element") -> str:
     """Return the text of a paragraph, without that of boxes in it, which are paragraphs of their own."""
-    return folded("".join(map(_piece, own(paragraph, "*"))))
+    return folded("".join(map(_piece, own(paragraph, "t", "sym", *_SIGNS))))
 
 
 def _piece(node: "_Element") -> str:
     name, parent = local(node), node.getparent()
     if name in _SIGNS:
         return "" if parent is not None and local(parent) in _STOPS else _SIGNS[name]
-    return (node.text or "") if name == "t" else _symbol(node) if name == "sym" else ""
+    return (node.text or "") if name == "t" else _symbol(node)
 
 
 def _symbol(element: "_Element") -> str:
@@ -122,7 +122,7 @@ def _symbol(element: "_Element") -> str:
 
 def _notes_of(paragraph: "_Element", notes: _Notes) -> Iterator[str]:
     """Yield the notes that a paragraph refers to."""
-    for node in own(paragraph, "*"):
+    for node in own(paragraph, *notes) if notes else ():
         if note := notes.get(local(node), {}).get(value(node, "id") or ""):
             yield note
 
