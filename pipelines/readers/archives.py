@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
@@ -107,26 +108,13 @@ def _part_rows(name: str, content: Iterable[bytes], settings: InputSettings, nes
         yield from read_rows(path, settings, nest)
 
 
-class UniqueNames:
-    """The names of the parts of a container, each used once."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def take(self, name: str) -> bool:
-        """Return whether a name is free, and take it."""
-        free = name not in self._taken
-        self._taken.add(name)
-        return free
-
-    def unique(self, name: str) -> str:
-        """Return a name that can be stored, with a number before its suffix if it is taken."""
-        path = PurePosixPath(clean(storable(name)).replace("/", "_").replace("\\", "_").strip() or "part")
-        name, number = path.name, 1
-        while not self.take(name):
-            number += 1
-            name = f"{path.stem} ({number}){path.suffix}"
-        return name
+def unique_name(name: str, taken: set[str]) -> str:
+    """Return a name that can be stored, with a number before its suffix if it is taken, and take it."""
+    path = PurePosixPath(clean(storable(name)).replace("/", "_").replace("\\", "_").strip() or "part")
+    numbered = (f"{path.stem} ({number}){path.suffix}" for number in count(2))
+    name = next(each for each in chain([path.name], numbered) if each not in taken)
+    taken.add(name)
+    return name
 
 
 _PACKING_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, OSError)
@@ -217,23 +205,22 @@ def _tar_blocks(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[byt
 
 
 def _rows(members: Iterator[_Member], settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
-    names = UniqueNames()
-    anything = False
+    names: set[str] = set()
     for member in members:
         name = clean(storable(member.name)).replace("\\", "/").removeprefix("./")
         outside = leads_elsewhere(name)
         if name.endswith("/") or not (outside or is_wanted(PurePosixPath(name).parts)):
             continue
-        anything = True
         if outside:
             yield Lost(None, "name that leads outside the archive", within=name)
-        elif not names.take(name):
+        elif name in names:
             yield Lost(None, "name of an earlier member", "only the first is read", within=name)
         elif why := member.why or nest.too_large(member.size):
             yield Lost(None, *why, within=name)
         else:
             yield from read_part(name, member.content, settings, nest)
-    if not anything:
+        names.add(name)
+    if not names:
         raise Unreadable("empty", "no file in the archive")
 
 

@@ -19,7 +19,7 @@ from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from conspectus.pipelines.readers.archives import Exhausted, Nest, UniqueNames, contained, read_part
+from conspectus.pipelines.readers.archives import Exhausted, Nest, contained, read_part, unique_name
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded
 from conspectus.pipelines.readers.quotations import remove_quoted, written
 from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title, strings, too_long
@@ -146,7 +146,7 @@ def message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) -> 
         if not attached:
             raise
         yield Lost(None, error.reason, error.detail)
-    names = UniqueNames()
+    names: set[str] = set()
     for part in attached:
         yield from _attachment_rows(part, names, settings, nest)
 
@@ -265,16 +265,14 @@ def _message_ids(message: EmailMessage, name: str) -> str | None:
     return " ".join(dict.fromkeys(found)) or None
 
 
-def _attachment_rows(
-    part: EmailMessage, names: UniqueNames, settings: InputSettings, nest: Nest
-) -> Iterator[Row | Lost]:
+def _attachment_rows(part: EmailMessage, names: set[str], settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     if part.get_content_type() != "message/rfc822":
-        name = names.unique(_file_name(part) or f"part{mimetypes.guess_extension(part.get_content_type()) or ''}")
+        name = unique_name(_file_name(part) or f"part{mimetypes.guess_extension(part.get_content_type()) or ''}", names)
         yield from read_part(name, (_content(each) for each in (part,)), settings, nest)
         return
     inner = next((child for child in part.iter_parts() if isinstance(child, EmailMessage)), None)
     title = as_title(_header(inner, "subject")) if inner else None
-    name = names.unique(_file_name(part) or f"{(title or 'message')[:100]}.eml")
+    name = unique_name(_file_name(part) or f"{(title or 'message')[:100]}.eml", names)
     yield from contained(name, _inner_rows(inner, settings, nest.inside()))
 
 

@@ -5,6 +5,7 @@ precedes its definition ("term: definition"), rows of tables are Markdown rows (
 fenced (three backquotes), with its lines unchanged. Such a term, and the content of <dfn>, is a definition link.
 """
 
+import re
 from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.encodings import clean
@@ -23,6 +24,7 @@ _BLOCKS = frozenset(
 _LISTS = ("ul", "ol", "menu", "dir")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LONGEST_TERM = 300
+_WHITE = re.compile(r"\s+")
 HERE, DEFINITION = "#", "definition"
 """Address and kind of the link that marks a term at its definition."""
 
@@ -89,7 +91,7 @@ class PageWriter:
         """Write text of an element."""
         if text:
             text = text.translate(NO_MARKS)
-            self._pending.append(text if self._pre and self._row is None else " ".join(_with_edges(text)))
+            self._pending.append(text if self._pre and self._row is None else _WHITE.sub(" ", text))
 
     def pass_over(self, element: "_Element", kind: str) -> None:
         """Retain the anchors of a part that is not text, and its links to contents or from page to page."""
@@ -236,14 +238,6 @@ class PageWriter:
         text = folded("".join(self._pending)) if not self._pre else "".join(self._pending).strip("\n")
         self._pending.clear()
         return text
-
-
-def _with_edges(text: str) -> list[str]:
-    """Return the words of a text, with an empty one at an end that is whitespace."""
-    words = text.split()
-    if not words:
-        return ["", ""]
-    return [*([""] if text[0].isspace() else []), *words, *([""] if text[-1].isspace() else [])]
 
 
 def _is_layout(table: "_Element") -> bool:
