@@ -46,18 +46,9 @@ def read_wikidata(path: Path, into: Statements, settings: KgSettings) -> None:
     language = settings.language
     left_out: Counter[str] = Counter()
     into.form(f"{path.name}: entities of Wikidata")
-    for number, line in lines_of(path):
-        text = line.strip().removesuffix(b",").strip()
-        if text in (b"", b"[", b"]"):
-            continue
-        item = f"{path.name}:{number}"
-        try:
-            entity = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            into.fail(item, "not JSON", str(error))
-            continue
+    for item, entity in _json_lines(path, into):
         if not isinstance(entity, dict) or not isinstance(entity.get("id"), str) or not entity["id"].strip():
-            into.fail(item, "not an entity of Wikidata", text[:100].decode("utf-8", "replace"))
+            into.fail(item, "not an entity of Wikidata", str(entity)[:100])
             continue
         id_ = entity["id"].strip()
         for rank, code in enumerate((language, _ANY_LANGUAGE)):
@@ -67,8 +58,9 @@ def read_wikidata(path: Path, into: Statements, settings: KgSettings) -> None:
         for alias in items(mapping(entity.get("aliases")).get(language)):
             if isinstance(name := mapping(alias).get("value"), str) and name.strip():
                 into.label(id_, name, ALTERNATIVE)
-        for predicate, statement in _statements(entity):
-            value = _value(mapping(statement.get("mainsnak")), language, left_out)
+        for predicate, statement in _in_lists(entity.get("claims")):
+            is_wanted = statement.get("rank") in {"preferred", "normal"}
+            value = _value(mapping(statement.get("mainsnak")), language, left_out) if is_wanted else None
             if value is not None:
                 qualifiers = _qualifiers(statement, language, left_out)
                 ids = [part for each in qualifiers for part in each]
@@ -81,24 +73,21 @@ def read_wikidata(path: Path, into: Statements, settings: KgSettings) -> None:
         into.note(f"values of {path.name} left out: {told}")
 
 
-def _statements(entity: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the statements to import, with their properties."""
-    for predicate, several in mapping(entity.get("claims")).items():
-        for value in items(several):
-            statement = mapping(value)
-            if statement.get("rank") in {"preferred", "normal"}:
-                yield predicate, statement
+def _in_lists(value: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the objects in the lists of an object, each with the property that has the list."""
+    for predicate, several in mapping(value).items():
+        for each in items(several):
+            yield predicate, mapping(each)
 
 
 def _qualifiers(statement: Mapping[str, Any], language: str, left_out: Counter[str]) -> list[tuple[str, str]]:
     """Return the properties and values of a statement's qualifiers."""
     found = []
-    for predicate, several in mapping(statement.get("qualifiers")).items():
-        for snak in items(several):
-            value = _value(mapping(snak), language, left_out)
-            if value is not None:
-                _, text, *unit = ("", value) if isinstance(value, str) else value
-                found.append((predicate, " ".join((text, *(_UNIT_LABELS.get(each, each) for each in unit)))))
+    for predicate, snak in _in_lists(statement.get("qualifiers")):
+        value = _value(snak, language, left_out)
+        if value is not None:
+            _, text, *unit = ("", value) if isinstance(value, str) else value
+            found.append((predicate, " ".join((text, *(_UNIT_LABELS.get(each, each) for each in unit)))))
     return found
 
 
@@ -140,12 +129,10 @@ def _time(content: Mapping[str, Any]) -> str:
         number = (year + 99) // 100
         ending = "th" if number % 100 in (11, 12, 13) else _ORDINALS.get(number % 10, "th")
         return f"{number}{ending} century{' BC' if before else ''}"
-    if before:  # the year 1 BC is -0001 in Wikidata and 0000 in ISO 8601
-        iso = f"-{year - 1:04}"
-        return f"{year} BC" if precision <= _YEAR else "-".join([iso, found[3], found[4]][: precision - _YEAR + 1])
-    if precision == _DECADE:
-        return f"{year // 10 * 10}s"
-    return "-".join([f"{year:04}" if precision > _YEAR else str(year), found[3], found[4]][: precision - _YEAR + 1])
+    if precision <= _YEAR:
+        return f"{year} BC" if before else str(year) if precision == _YEAR else f"{year // 10 * 10}s"
+    iso = f"-{year - 1:04}" if before else f"{year:04}"  # the year 1 BC is -0001 in Wikidata and 0000 in ISO 8601
+    return "-".join([iso, found[3], found[4]][: precision - _YEAR + 1])
 
 
 def _quantity(content: Mapping[str, Any]) -> Thing | None:
@@ -203,17 +190,20 @@ def read_json(path: Path, into: Statements, settings: KgSettings) -> None:
 def read_jsonl(path: Path, into: Statements, _settings: KgSettings) -> None:
     """Read lines of triples, edges or nodes, or of objects whose `graph` is a list of triples."""
     records = Records(path, into)
-    for number, line in lines_of(path):
-        if not line.strip():
-            continue
-        item = f"{path.name}:{number}"
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            into.fail(item, "not JSON", str(error))
-            continue
+    for item, row in _json_lines(path, into):
         for each in (_rows(row) if isinstance(row, dict) else []) or [row]:
             records.take(item, each if isinstance(each, list) else _flat(each))
+
+
+def _json_lines(path: Path, into: Statements) -> Iterator[tuple[str, Any]]:
+    """Yield the value on each line of a file with its place; the lines may be those of an array."""
+    for number, line in lines_of(path):
+        text = line.strip().removesuffix(b",").strip()
+        if text not in (b"", b"[", b"]"):
+            try:
+                yield f"{path.name}:{number}", json.loads(text)
+            except (ValueError, RecursionError) as error:
+                into.fail(f"{path.name}:{number}", "not JSON", str(error))
 
 
 def _is_dump(path: Path) -> bool:
