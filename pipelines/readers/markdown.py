@@ -10,6 +10,7 @@ and short spans; what they do not know stays as it is written. Nothing is includ
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from html import escape
@@ -142,17 +143,12 @@ def _shown_tags(markup: str) -> str:
 def _front_matter(text: str) -> tuple[dict[str, str], str]:
     """Return the metadata at the beginning of a text, and the rest of the text."""
     front = _FRONT_MATTER.match(text, 0, _FRONT_MATTER_REACH)
-    values = _mapping(front["block"]) if front else None
-    return (values, text[front.end() :]) if front and values is not None else ({}, text)
-
-
-def _mapping(block: str) -> dict[str, str] | None:
-    """Return the mapping of a YAML block, None if it is not a mapping (the block is then part of the text)."""
-    try:
-        values = yaml.safe_load(block)
-        return strings(values) if isinstance(values, dict) else None
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError):  # also for values without a text form
-        return None
+    if front:
+        with suppress(yaml.YAMLError, ValueError, TypeError, RecursionError):  # also for values without a text form
+            values = yaml.safe_load(front["block"])
+            if isinstance(values, dict):
+                return strings(values), text[front.end() :]
+    return {}, text
 
 
 _Rule = tuple[str, str | Callable[[re.Match[str]], str]]
