@@ -7,6 +7,7 @@ import textwrap
 import warnings
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +84,10 @@ def _prose(text: str, lines: Sequence[str], language: str) -> list[tuple[int, in
     spans = _docstrings(text) if language == "python" else _block_comments(text)
     mark = _LINE_COMMENTS.get(language, "//")
     taken = {line for start, end in spans for line in range(start, end)}
-    begin: int | None = None
-    for number, line in enumerate([*lines, ""]):
-        is_comment = line.lstrip().startswith(mark) and number not in taken
-        if is_comment and begin is None:
-            begin = number
-        elif not is_comment and begin is not None:
-            spans.append((begin, number))
-            begin = None
+    numbered = groupby(enumerate(lines), key=lambda each: each[1].lstrip().startswith(mark) and each[0] not in taken)
+    for is_comment, run in numbered:
+        (begin, _), *rest = run
+        spans += [(begin, begin + 1 + len(rest))] if is_comment else []
     return sorted(span for span in spans if _WORDS.search("\n".join(lines[slice(*span)])))
 
 
