@@ -69,6 +69,7 @@ def _relation(relation: Relation) -> Iterator[str]:
 
 
 def _described(row: Entity | Mention | Chunk | Document) -> Iterator[str]:
+    columns: tuple[str, ...]
     match row:
         case Entity():
             subject, columns = iri(terms.ENTITY + row.id), ("types", "description", "frequency", "degree")
