@@ -110,13 +110,9 @@ def _record(columns: Sequence[str], values: Iterable[object]) -> Record:
 
 def _csv_columns(header: str, delimiters: str, text_column: str) -> tuple[list[str], str]:
     """Return the columns and the delimiter: the first with which the text column exists, or that yields the most."""
-    found = []
-    for delimiter in delimiters:
-        columns = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
-        if text_column in columns:
-            return columns, delimiter
-        found.append((columns, delimiter))
-    return max(found, key=lambda each: len(each[0]))
+    found = [([name.strip() for name in next(csv.reader([header], delimiter=each), [])], each) for each in delimiters]
+    with_text = (each for each in found if text_column in each[0])
+    return next(with_text, None) or max(found, key=lambda each: len(each[0]))
 
 
 def read_json_lines(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
