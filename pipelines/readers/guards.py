@@ -4,6 +4,7 @@ A small archive can declare any amount of data, so its directory is checked befo
 contains beyond what it declares is not read. Memory and time are limited by the process that reads (`process`).
 """
 
+import lzma
 import re
 import struct
 import zipfile
@@ -60,7 +61,6 @@ _ZIP_ERRORS = (
     struct.error,
     EOFError,
     NotImplementedError,
-    OSError,
     OverflowError,
     RuntimeError,
     ValueError,
@@ -107,7 +107,7 @@ def member_blocks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[b
             for block in blocks(stream):
                 size += len(block)
                 yield block
-    except _ZIP_ERRORS as error:
+    except (*_ZIP_ERRORS, OSError, lzma.LZMAError) as error:
         raise Unreadable("damaged archive member", f"{info.filename}: {error}") from error
     if size != info.file_size:
         raise Unreadable("damaged archive member", f"{info.filename}: {size} bytes of {info.file_size}")

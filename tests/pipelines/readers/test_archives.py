@@ -220,6 +220,16 @@ def test_broken_archives(tmp_path: Path) -> None:
     assert read(put(tmp_path / "h.tgz", b"not a tar" * 99))[1] == {"!": "damaged archive"}
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_member_is_lost_however_it_is_packed(method: int, tmp_path: Path) -> None:
+    good = packed({"a.txt": " ".join(map(str, range(999))), "b.txt": "B."}, method)
+    rows, lost = read(put(tmp_path / "a.zip", good))
+    assert (len(rows), lost) == (2, {})
+    at = good.index(b"a.txt") + 60
+    rows, lost = read(put(tmp_path / "b.zip", good[:at] + b"?????" + good[at + 5 :]))
+    assert (texts(rows), lost) == ({"b.txt": "B."}, {"a.txt": "damaged archive member"})
+
+
 def test_names_are_read_as_utf8_where_they_are(tmp_path: Path) -> None:
     content = packed({"n\u00e4h.txt": "Text.", "plain.txt": "Plain."})
     content = content.replace("n\u00e4h".encode(), b"na\xffh")  # flagged as UTF-8, and is none
