@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from conspectus.chat import Chat
     from conspectus.pipelines.build_report import BuildReport
     from conspectus.pipelines.evaluation.checks import CheckResult
-    from conspectus.pipelines.exchange.export_result import ExportResult
+    from conspectus.pipelines.exchange.exports import ExportResult
     from conspectus.query.context import Context
     from conspectus.query.sparql.result import SparqlResult
     from conspectus.storage.manifest import Manifest
@@ -305,7 +305,7 @@ class Index:
             >>> len(index.graph()) == index.tables()["entities"].num_rows
             True
         """
-        from conspectus.pipelines.exchange.network_export import igraph_of, network
+        from conspectus.pipelines.exchange.exports import igraph_of, network
 
         if library not in ("networkx", "igraph"):
             raise UsageError(f"a graph is given to networkx or igraph, not to {library!r}")

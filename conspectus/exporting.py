@@ -10,7 +10,7 @@ from conspectus.storage.errors import ConspectusError, PluginFailed, UsageError,
 from conspectus.storage.plugins import plugins
 
 if TYPE_CHECKING:
-    from conspectus.pipelines.exchange.export_result import ExportResult
+    from conspectus.pipelines.exchange.exports import ExportResult
     from conspectus.storage.index import StoredIndex
 
 
@@ -49,15 +49,15 @@ EXPORTS: dict[str, ExportFormat] = {
     ),
     "graphml": ExportFormat(
         "entities, relations and communities for Gephi, igraph, networkx",
-        "pipelines.exchange.network_export:write_graphml",
+        "pipelines.exchange.exports:write_graphml",
     ),
-    "gexf": ExportFormat("the same for Gephi", "pipelines.exchange.network_export:write_gexf"),
+    "gexf": ExportFormat("the same for Gephi", "pipelines.exchange.exports:write_gexf"),
     "cypher": ExportFormat(
         "entities and relations as statements for Neo4j", "pipelines.exchange.cypher_export:write_cypher"
     ),
     "neo4j": ExportFormat(
         "the same sent to a running Neo4j, only what differs: --to bolt://HOST:7687[/DATABASE]",
-        "pipelines.exchange.neo4j_push:push",
+        "pipelines.exchange.cypher_export:push",
         to_server=True,
     ),
     "ntriples": ExportFormat(
@@ -73,11 +73,11 @@ EXPORTS: dict[str, ExportFormat] = {
         "pipelines.exchange.openie.export:write_openie",
     ),
     "csv": ExportFormat(
-        "every table as a file of comma-separated values", "pipelines.exchange.csv_export:write_csv", ("*.csv",)
+        "every table as a file of comma-separated values", "pipelines.exchange.exports:write_csv", ("*.csv",)
     ),
     "csv:spreadsheet": ExportFormat(
         "the same for spreadsheets: no text is run as a formula",
-        "pipelines.exchange.csv_export:write_spreadsheet_csv",
+        "pipelines.exchange.exports:write_spreadsheet_csv",
         ("*.csv",),
     ),
 }

@@ -10,7 +10,7 @@ from typing import Any
 from conspectus.pipelines.build_index import build_from
 from conspectus.pipelines.build_plan import BuildSource, check_built_here
 from conspectus.pipelines.build_report import BuildReport
-from conspectus.pipelines.readers.discover import STAGE
+from conspectus.pipelines.readers.remote import STAGE
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.pipelines.steps.documents import Texts, lies_in, once_each, read_documents
 from conspectus.storage.errors import UsageError, did_you_mean

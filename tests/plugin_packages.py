@@ -9,7 +9,7 @@ from conspectus.storage import plugins
 
 GOOD = """
 from conspectus.exporting import ExportFormat
-from conspectus.pipelines.exchange.export_result import ExportResult
+from conspectus.pipelines.exchange.exports import ExportResult
 from conspectus.pipelines.readers.rows import Row
 from conspectus.query.menu import Method
 from conspectus.query.methods.baselines import Bm25Retriever

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from conspectus.map.data import Content, MapLimits, content_of
-from conspectus.pipelines.exchange.export_result import ExportResult
+from conspectus.pipelines.exchange.exports import ExportResult
 from conspectus.storage.records import Document
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from conspectus.storage.records import LANGUAGE, SKIP, Community, Correction, Do
 if TYPE_CHECKING:
     from conspectus.doctor import Diagnosis
     from conspectus.pipelines.evaluation.checks import CheckResult
-    from conspectus.pipelines.exchange.export_result import ExportResult
+    from conspectus.pipelines.exchange.exports import ExportResult
     from conspectus.pipelines.tuning.tune import Tuning
     from conspectus.rows import Differences
     from conspectus.storage.index import StoredIndex

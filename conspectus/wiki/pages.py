@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
 
-from conspectus.pipelines.exchange.export_result import ExportResult
+from conspectus.pipelines.exchange.exports import ExportResult
 from conspectus.query.methods.graphrag.dynamic import hierarchy_of
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.level_names import level_name

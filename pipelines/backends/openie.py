@@ -9,8 +9,7 @@ from pathlib import Path
 from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.backends.llm import name_phrases
 from conspectus.pipelines.backends.nlp import AskedModel, NlpBackend
-from conspectus.pipelines.exchange.openie.passages import by_chunk, match_passages
-from conspectus.pipelines.exchange.openie.read import read_open, read_results
+from conspectus.pipelines.exchange.openie.read import by_chunk, match_passages, read_open, read_results
 from conspectus.pipelines.steps.extract.llm import guidance_of
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.extract.openie import Annotated, OpenExtraction, extract_open, merge_open

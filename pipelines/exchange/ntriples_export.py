@@ -10,7 +10,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.exchange.export_result import ExportResult
+from conspectus.pipelines.exchange.exports import ExportResult
 from conspectus.storage import rdf_terms as terms
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.rdf_terms import iri, literal
@@ -34,34 +34,19 @@ def _relation_by_chunk(relation: Relation) -> Iterator[str]:
 
 
 def _write(index: StoredIndex, to: Path, lines_of: Callable[[Relation], Iterable[str]]) -> ExportResult:
-    makers: dict[type, Callable[[Any], Iterable[str]]] = {
-        Entity: _entity,
-        Relation: lines_of,
-        Mention: _mention,
-        Chunk: _chunk,
-        Document: _document,
-    }
     rows: dict[str, int] = {}
     triples = 0
     with to.open("w", encoding="utf-8", newline="\n") as stream:
-        for record, make in makers.items():
+        for record in (Entity, Relation, Mention, Chunk, Document):
             made: list[Any] = index.rows(record)
             rows[StoredIndex.table_name(record)] = len(made)
-            for line in chain.from_iterable(map(make, made)):
+            for line in chain.from_iterable(map(lines_of if record is Relation else _described, made)):
                 stream.write(f"{line} .\n")
                 triples += 1
         predicates = sorted({relation.predicate for relation in index.rows(Relation)} - {""})
         for predicate in predicates:
             stream.write(f"{_predicate(predicate)} {iri(terms.LABEL)} {literal(predicate)} .\n")
     return ExportResult((to,), {"triples": triples + len(predicates), **rows})
-
-
-def _entity(entity: Entity) -> Iterator[str]:
-    subject = iri(terms.ENTITY + entity.id)
-    yield f"{subject} {iri(terms.LABEL)} {literal(entity.name)}"
-    for kind in entity.types:
-        yield f"{subject} {iri(terms.RDF + 'type')} {iri(terms.named(terms.TYPE_OF, kind))}"
-    yield from _columns(subject, entity, "types", "description", "frequency", "degree")
 
 
 def _relation(relation: Relation) -> Iterator[str]:
@@ -83,25 +68,27 @@ def _relation(relation: Relation) -> Iterator[str]:
         yield f"{subject} {iri(terms.DERIVED)} {iri(terms.CHUNK + chunk)}"
 
 
-def _mention(mention: Mention) -> Iterator[str]:
-    subject = iri(terms.MENTION + mention.id)
-    of = terms.ENTITY + mention.entity_id if mention.entity_id else terms.RELATION + (mention.relation_id or "")
-    yield f"{subject} {iri(terms.VOCABULARY + 'of')} {iri(of)}"
-    yield f"{subject} {iri(terms.DERIVED)} {iri(terms.CHUNK + mention.chunk_id)}"
-    yield from _columns(subject, mention, "match", "surface", "description", "start", "end")
-
-
-def _chunk(chunk: Chunk) -> Iterator[str]:
-    subject = iri(terms.CHUNK + chunk.id)
-    yield f"{subject} {iri(terms.DERIVED)} {iri(terms.named(terms.DOCUMENT, chunk.document_id))}"
-    yield from _columns(subject, chunk, "start", "end")
-
-
-def _document(document: Document) -> Iterator[str]:
-    subject = iri(terms.named(terms.DOCUMENT, document.id))
-    if document.title:
-        yield f"{subject} {iri(terms.LABEL)} {literal(document.title)}"
-    yield from _columns(subject, document, "uri", "sha256")
+def _described(row: Entity | Mention | Chunk | Document) -> Iterator[str]:
+    columns: tuple[str, ...]
+    match row:
+        case Entity():
+            subject, columns = iri(terms.ENTITY + row.id), ("types", "description", "frequency", "degree")
+            yield f"{subject} {iri(terms.LABEL)} {literal(row.name)}"
+            for kind in row.types:
+                yield f"{subject} {iri(terms.RDF + 'type')} {iri(terms.named(terms.TYPE_OF, kind))}"
+        case Mention():
+            subject, columns = iri(terms.MENTION + row.id), ("match", "surface", "description", "start", "end")
+            of = terms.ENTITY + row.entity_id if row.entity_id else terms.RELATION + (row.relation_id or "")
+            yield f"{subject} {iri(terms.VOCABULARY + 'of')} {iri(of)}"
+            yield f"{subject} {iri(terms.DERIVED)} {iri(terms.CHUNK + row.chunk_id)}"
+        case Chunk():
+            subject, columns = iri(terms.CHUNK + row.id), ("start", "end")
+            yield f"{subject} {iri(terms.DERIVED)} {iri(terms.named(terms.DOCUMENT, row.document_id))}"
+        case Document():
+            subject, columns = iri(terms.named(terms.DOCUMENT, row.id)), ("uri", "sha256")
+            if row.title:
+                yield f"{subject} {iri(terms.LABEL)} {literal(row.title)}"
+    yield from _columns(subject, row, *columns)
 
 
 def _predicate(text: str) -> str:

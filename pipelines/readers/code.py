@@ -5,14 +5,16 @@ import json
 import re
 import textwrap
 import warnings
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.formats import CODE
 from conspectus.pipelines.readers.markdown import add_markdown
-from conspectus.pipelines.readers.markup import read_whole
+from conspectus.pipelines.readers.plain import read_whole
 from conspectus.pipelines.readers.rows import Draft, Row, fenced
 from conspectus.storage.settings import InputSettings
 
@@ -31,6 +33,7 @@ _LINE_COMMENTS = {
     "lua": "--", "haskell": "--", "lisp": ";", "php": "//",
 }  # fmt: skip
 _FRAME = re.compile(r"^[ \t]*(?:/\*+!?|\*+/|\*(?!\w)|//+!?|#+!?|--+|;+)[ ]?|[ ]*\*+/[ \t]*$", re.M)
+_BLOCK = re.compile(r"^[ \t]*/\*(?:(?!\*/)(?s:.))*+\*/[ \t]*$", re.M)
 _WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W+[^\W\d_]{2,}")
 """Three words in a row: a comment without them is commented-out code, or a rule."""
 
@@ -81,31 +84,17 @@ def _prose(text: str, lines: Sequence[str], language: str) -> list[tuple[int, in
     spans = _docstrings(text) if language == "python" else _block_comments(text)
     mark = _LINE_COMMENTS.get(language, "//")
     taken = {line for start, end in spans for line in range(start, end)}
-    begin: int | None = None
-    for number, line in enumerate([*lines, ""]):
-        is_comment = line.lstrip().startswith(mark) and number not in taken
-        if is_comment and begin is None:
-            begin = number
-        elif not is_comment and begin is not None:
-            spans.append((begin, number))
-            begin = None
+    numbered = groupby(enumerate(lines), key=lambda each: each[1].lstrip().startswith(mark) and each[0] not in taken)
+    for is_comment, run in numbered:
+        (begin, _), *rest = run
+        spans += [(begin, begin + 1 + len(rest))] if is_comment else []
     return sorted(span for span in spans if _WORDS.search("\n".join(lines[slice(*span)])))
 
 
 def _block_comments(text: str) -> list[tuple[int, int]]:
     """Return the lines of comments between /* and */ that are alone on their lines."""
-    spans = []
-    lines = text.split("\n")
-    number = 0
-    while number < len(lines):
-        if lines[number].lstrip().startswith("/*"):
-            begin = number
-            while number + 1 < len(lines) and "*/" not in lines[number]:
-                number += 1
-            if lines[number].rstrip().endswith("*/"):
-                spans.append((begin, number + 1))
-        number += 1
-    return spans
+    ends = [at for at, sign in enumerate(text) if sign == "\n"]
+    return [(bisect_left(ends, found.start()), bisect_left(ends, found.end()) + 1) for found in _BLOCK.finditer(text)]
 
 
 def _docstrings(text: str) -> list[tuple[int, int]]:

@@ -9,16 +9,16 @@ different.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
-from conspectus.pipelines.readers.filenames import is_wanted, storable
+from conspectus.pipelines.readers.formats import is_wanted, storable
 from conspectus.pipelines.readers.object_store import shown
-from conspectus.pipelines.readers.remote import RemoteFile, find_remote, is_url, local_path
+from conspectus.pipelines.readers.remote import STAGE, RemoteFile, find_remote, is_url, local_path
 from conspectus.storage.errors import InputError
 from conspectus.storage.manifest import is_index
 from conspectus.storage.records import Failure
-
-STAGE = "read"
 
 _WILDCARDS = frozenset("*?[")
 _CUT_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")
@@ -52,26 +52,21 @@ def find_files(inputs: Sequence[Path | str]) -> tuple[list[InputFile], list[Fail
             raise InputError(f"no file in {shown(str(one))}")
         found += [item for item in of_this if not isinstance(item, Failure)]
         failures += [item for item in of_this if isinstance(item, Failure)]
-    return _named_apart(_once_each(found)), sorted(set(failures), key=lambda failure: failure.item_id)
+    return _named_apart(found), sorted(set(failures), key=lambda failure: failure.item_id)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A file, its path below the input, and whether a link leads to it."""
+class _Found(NamedTuple):
+    """A file, its path below the input, its full name, a key that is equal for the same file, and if it is a link."""
 
     path: Path | RemoteFile
     below: str
+    place: str
+    same: Path | str
     linked: bool = False
 
-    @property
-    def place(self) -> str:
-        """The full name, by which files are distinguished and sorted."""
-        return self.path.place if isinstance(self.path, RemoteFile) else str(self.path.absolute())
-
-    @property
-    def same(self) -> Path | str:
-        """A key that is equal for the same file."""
-        return self.path.place if isinstance(self.path, RemoteFile) else self.path.resolve()
+    @classmethod
+    def here(cls, path: Path, below: str, linked: bool = False) -> "_Found":
+        return cls(path, below, str(path.absolute()), path.resolve(), linked)
 
 
 def _of_input(given: Path | str) -> Iterator[_Found | Failure]:
@@ -79,7 +74,8 @@ def _of_input(given: Path | str) -> Iterator[_Found | Failure]:
     if isinstance(given, str) and is_url(given):
         local = local_path(given)
         if local is None:
-            yield from _of_url(given)
+            for item in find_remote(given):
+                yield item if isinstance(item, Failure) else _Found(item, item.below, item.place, item.place)
             return
         given = path = local
     try:
@@ -91,20 +87,12 @@ def _of_input(given: Path | str) -> Iterator[_Found | Failure]:
     if is_folder:
         yield from _below(path, path, path.resolve())
     elif exists:
-        yield _Found(path, path.name)
+        yield _Found.here(path, path.name)
     elif _WILDCARDS.intersection(str(given)):
         yield from _of_glob(path)
     else:
         note = " (give a URL as a string: a Path has one / less)" if _CUT_URL.match(str(given)) else ""
         raise InputError(f"no such file or folder: {given}{note}")
-
-
-def _of_url(url: str) -> Iterator[_Found | Failure]:
-    for item in find_remote(url):
-        if isinstance(item, RemoteFile):
-            yield _Found(item, item.below)
-        else:
-            yield Failure(STAGE, storable(item.below), item.reason, item.detail)
 
 
 def _of_glob(pattern: Path) -> Iterator[_Found | Failure]:
@@ -149,7 +137,7 @@ def _entry(path: Path, root: Path, real_root: Path) -> Iterator[_Found | Failure
     if not target.is_relative_to(real_root):
         yield _failure(path, root, "symbolic link leads outside the input folder")
     elif not path.is_dir():
-        yield _Found(path, path.relative_to(root).as_posix(), linked)
+        yield _Found.here(path, path.relative_to(root).as_posix(), linked)
     elif not (linked or is_index(path)):  # the target of a link to a folder inside is found there
         yield from _below(path, root, real_root)
 
@@ -158,16 +146,13 @@ def _failure(path: Path, root: Path, reason: str, detail: str = "") -> Failure:
     return Failure(STAGE, storable(path.relative_to(root).as_posix()), reason, detail)
 
 
-def _once_each(found: list[_Found]) -> list[_Found]:
+def _named_apart(found: list[_Found]) -> list[InputFile]:
+    """Return each file once, with a name of its own."""
     once: dict[Path | str, _Found] = {}
     for item in sorted(found, key=lambda item: (item.linked, -item.below.count("/"), item.below)):
         once.setdefault(item.same, item)
-    return list(once.values())
-
-
-def _named_apart(found: list[_Found]) -> list[InputFile]:
     files: dict[str, InputFile] = {}
-    for item in sorted(found, key=lambda item: (item.below, item.place)):
+    for item in sorted(once.values(), key=lambda item: (item.below, item.place)):
         name = next(name for name in _names(item) if name not in files)
         files[name] = InputFile(item.path, name)
     return [files[name] for name in sorted(files)]
@@ -180,7 +165,4 @@ def _names(found: _Found) -> Iterator[str]:
         name = storable("/".join((*own[first:], found.below)))
         yield name
     # Reached only by names that differ in bytes that cannot be stored.
-    number = 1
-    while True:
-        number += 1
-        yield f"{name}~{number}"
+    yield from (f"{name}~{number}" for number in count(2))

@@ -77,30 +77,17 @@ class UnknownFormat(Unreadable):
     """A file has a format without a reader. It is skipped, which is not a failure."""
 
 
-def text_encoding(path: Path) -> str:
-    """Return the codec that decodes a file as text, apart from damaged places.
-
-    Raises Unreadable for an empty file and for one that is not text: known magic numbers, over 1 % control
-    characters (including NUL), or bytes that no encoding decodes plausibly.
-    """
-    with path.open("rb") as stream:
-        return encoding_of_stream(stream)
-
-
-def encoding_of(content: bytes) -> str:
-    """Return the codec of bytes, as `text_encoding` does for a file."""
-    return encoding_of_stream(io.BytesIO(content))
-
-
 def open_text(path: Path, newline: str | None = None) -> IO[str]:
     """Open a file as text in its encoding; `newline` is that of `open`."""
-    return path.open(encoding=text_encoding(path), errors="replace", newline=newline)
+    with path.open("rb") as stream:
+        encoding = encoding_of(stream)
+    return path.open(encoding=encoding, errors="replace", newline=newline)
 
 
 def decoded(data: bytes, declared: str | None = None) -> str:
-    """Decode bytes in their declared charset or, if they do not fit it, in the encoding that `text_encoding` detects.
+    """Decode bytes in their declared charset or, if they do not fit it, in the encoding that `encoding_of` detects.
 
-    Raises Unreadable as `text_encoding` does.
+    Raises Unreadable as `encoding_of` does.
     """
     if declared and data:
         try:
@@ -108,7 +95,7 @@ def decoded(data: bytes, declared: str | None = None) -> str:
                 return data.decode(declared)
         except (LookupError, ValueError):  # unknown, no charset at all, or the bytes are not in it
             pass
-    return data.decode(encoding_of(data), errors="replace")
+    return data.decode(encoding_of(io.BytesIO(data)), errors="replace")
 
 
 def clean(text: str) -> str:
@@ -120,8 +107,12 @@ def clean(text: str) -> str:
     return _UNSTORABLE.sub("\ufffd", _COLOUR.sub("", text) if "\x1b" in text else text)
 
 
-def encoding_of_stream(stream: IO[bytes]) -> str:
-    """Return the codec of a stream, as `text_encoding` does for a file; the stream is read."""
+def encoding_of(stream: IO[bytes]) -> str:
+    """Return the codec that decodes a stream as text, apart from damaged places; the stream is read.
+
+    Raises Unreadable for an empty one and for one that is not text: known magic numbers, over 1 % control characters
+    (including NUL), or bytes that no encoding decodes plausibly.
+    """
     head = stream.read(_BLOCK)
     if not head:
         raise Unreadable("empty")

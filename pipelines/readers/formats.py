@@ -1,8 +1,8 @@
-"""The table of input formats: the reader for each suffix. A new format is a row of `READERS`, or a plug-in.
+"""Which files are read, and the reader for each suffix. A new format is a row of the table `READERS`, or a plug-in.
 
 A module is imported when the first file of its format is read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -37,34 +37,32 @@ READERS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys((".txt", ".log"), ("plain", "read_plain")),
     ".md": ("markdown", "read_markdown"),
     ".rst": ("markup", "read_rst"),
-    ".org": ("light_markup", "read_org"),
-    **dict.fromkeys((".adoc", ".asciidoc"), ("light_markup", "read_adoc")),
-    **dict.fromkeys((".wiki", ".mediawiki"), ("light_markup", "read_wiki")),
-    **dict.fromkeys((".man", *(f".{section}" for section in range(1, 10))), ("light_markup", "read_manual")),
+    **dict.fromkeys((".org", ".adoc", ".asciidoc", ".wiki", ".mediawiki"), ("markdown", "read_markup")),
+    **dict.fromkeys((".man", *(f".{section}" for section in range(1, 10))), ("markdown", "read_manual")),
     ".tex": ("markup", "read_latex"),
     **dict.fromkeys((".markdown", ".mdx", ".qmd", ".rmd"), ("markdown", "read_markdown")),
     **dict.fromkeys((".html", ".htm", ".xhtml"), ("web.page", "read_html")),
     ".pdf": ("pdf.reader", "read_pdf"),
     **dict.fromkeys(PICTURES, ("scans", "read_picture")),
     ".docx": ("office.word", "read_word"),
-    **dict.fromkeys((".odt", ".odp"), ("office.opendocument", "read_odt")),
-    ".pptx": ("office.slides", "read_slides"),
-    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), ("office.spreadsheets", "read_workbook")),
-    ".epub": ("epub", "read_epub"),
-    ".rtf": ("rich_text", "read_rtf"),
+    **dict.fromkeys((".odt", ".odp"), ("office.package", "read_odt")),
+    ".pptx": ("office.word", "read_slides"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), ("tabular", "read_workbook")),
+    ".epub": ("office.package", "read_epub"),
+    ".rtf": ("plain", "read_rtf"),
     **dict.fromkeys((".xml", ".nxml", ".jats", ".dbk", ".fb2"), ("xml_documents", "read_xml")),
-    **dict.fromkeys((".vtt", ".srt"), ("transcripts", "read_transcript")),
-    **dict.fromkeys((".ics", ".vcf"), ("calendars", "read_calendar")),
+    **dict.fromkeys((".vtt", ".srt"), ("conversations", "read_transcript")),
+    **dict.fromkeys((".ics", ".vcf"), ("conversations", "read_calendar")),
     **dict.fromkeys((".csv", ".tsv"), ("tabular", "read_csv")),
     ".json": ("json_documents", "read_json"),
     **dict.fromkeys((".jsonl", ".ndjson"), ("tabular", "read_json_lines")),
     ".parquet": ("tabular", "read_parquet"),
     ".ipynb": ("code", "read_notebook"),
     **dict.fromkeys(CODE, ("code", "read_code")),
-    **dict.fromkeys((".yaml", ".yml"), ("api_descriptions", "read_yaml")),
+    **dict.fromkeys((".yaml", ".yml"), ("json_documents", "read_yaml")),
     **dict.fromkeys((".toml", ".ini", ".cfg", ".conf", ".patch", ".diff"), ("plain", "read_plain")),
     ".eml": ("mail", "read_mail"),
-    ".msg": ("outlook", "read_msg"),
+    ".msg": ("mail", "read_msg"),
     ".mbox": ("mail", "read_mailbox"),
     ".zip": ("archives", "read_zip"),
     ".tar": ("archives", "read_tar"),
@@ -94,6 +92,7 @@ _NOT_LISTED = frozenset(
         "",
     }
 )
+_CLUTTER = frozenset({"Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__", "settings.yaml"})
 _ADVICE = {
     ".doc": "save it as .docx",
     ".ppt": "save it as .pptx",
@@ -101,6 +100,18 @@ _ADVICE = {
     ".rar": "unpack it, or pack it as .zip",
     **dict.fromkeys(PICTURES, "pip install 'conspectus[ocr]' reads pictures"),
 }
+
+
+def storable(name: str) -> str:
+    """Return a file name with ? for every byte that is not UTF-8 (in Python a lone surrogate)."""
+    return name.encode("utf-8", "replace").decode("utf-8")
+
+
+def is_wanted(parts: Iterable[str], hidden_too: bool = False) -> bool:
+    """Return whether a path below an input is neither hidden nor a temporary file (such as `name~`)."""
+    return not any(
+        part.endswith("~") or part in _CLUTTER or (part.startswith(".") and not hidden_too) for part in parts
+    )
 
 
 def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -> Iterator[Row | Lost]:
@@ -115,6 +126,8 @@ def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -
     last = PurePosixPath(suffix).suffix or suffix
     if last not in READERS:
         return _read_by_plugin(plugins("readers")[last], path, settings)
+    if last and not path.stat().st_size:
+        raise Unreadable("empty")
     module, function = READERS[last]
     reader: Any = getattr(import_module(f"conspectus.pipelines.readers.{module}"), function)
     rows: Iterator[Row | Lost]

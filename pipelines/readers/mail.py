@@ -1,23 +1,34 @@
-"""Read mail: messages (.eml) and mailboxes (.mbox). A message is a text; an attachment is read like a file."""
+"""Read mail: messages (.eml, .msg) and mailboxes (.mbox). A message is a text; an attachment is read like a file.
+
+What stands in the streams of a file of Outlook (.msg) becomes a message of the same kind. The streams are named by the
+properties of [MS-OXMSG] and [MS-OXPROPS].
+"""
 
 import datetime
 import mimetypes
 import re
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from email import message_from_bytes
 from email.message import EmailMessage
+from email.parser import HeaderParser
 from email.policy import EmailPolicy
+from email.utils import format_datetime
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-from conspectus.pipelines.readers.archives import Exhausted, Nest, UniqueNames, read_part
+from conspectus.pipelines.readers.archives import Exhausted, Nest, contained, read_part, unique_name
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded
 from conspectus.pipelines.readers.quotations import remove_quoted, written
 from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title, strings, too_long
 from conspectus.pipelines.readers.web.page import add_page, parse_page
 from conspectus.storage.records import Hyperlink, Place
 from conspectus.storage.settings import InputSettings
+
+if TYPE_CHECKING:
+    from olefile import OleFileIO
 
 MAX_HEADER, MAX_PART_HEADER = 16_000, 2_000
 """Maximum characters of a header, and of one that describes a part: parsing takes quadratic time."""
@@ -41,6 +52,10 @@ _MESSAGE_ID = re.compile(r"<\s*([^<>\s]+)\s*>")
 _ANSWERED = re.compile(r"(?i)\s*(?:\[[^\]]*\]\s*)?(?:re|aw|sv|antw|rép|rif|odp)(?:\[\d+\])?\s?:")
 _BROKEN_HEADER = 500
 _SEPARATOR = b"From "
+_OUTLOOK = {"Subject": "0037", "To": "0E04", "Cc": "0E03", "Message-ID": "1035", "In-Reply-To": "1042"}
+_SENT = b"\x40\x00\x39\x00"
+"""The tag of the time of sending in the stream of properties, whose values are 16 bytes each."""
+_EPOCH = datetime.datetime(1601, 1, 1, tzinfo=datetime.UTC)
 
 
 class _Policy(EmailPolicy):
@@ -70,7 +85,6 @@ def read_mailbox(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Ro
     """Yield the rows of the messages of a mailbox, numbered from 1; for an attachment, `within` is NUMBER/NAME."""
     number = 0
     for number, content in enumerate(_messages(path), start=1):
-        nest.budget.spend_part()
         try:
             for row in message_rows(_parsed(content), settings, nest):
                 if row.within:
@@ -82,7 +96,7 @@ def read_mailbox(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Ro
         except Unreadable as error:
             yield Lost(number, error.reason, error.detail)
     if not number:
-        raise Unreadable("empty" if not path.stat().st_size else "not a mailbox", "no line begins with 'From '")
+        raise Unreadable("not a mailbox", "no line begins with 'From '")
 
 
 def _messages(path: Path) -> Iterator[bytes]:
@@ -132,9 +146,8 @@ def message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) -> 
         if not attached:
             raise
         yield Lost(None, error.reason, error.detail)
-    names = UniqueNames()
+    names: set[str] = set()
     for part in attached:
-        nest.budget.spend_part()
         yield from _attachment_rows(part, names, settings, nest)
 
 
@@ -151,52 +164,41 @@ def _leaves(part: EmailMessage, wanted: bool, settings: InputSettings) -> Iterat
     elif kind in {"text/plain", "text/html"} and not (part.get_filename() or part.is_attachment()):
         if wanted:
             yield part, True
-    elif not _is_decoration(part):
-        yield part, False
+    elif part.get_content_maintype() != "image" or (part["content-id"] is None and part.is_attachment()):
+        yield part, False  # and no picture within the text, such as a logo
 
 
 def _best(alternatives: Sequence[EmailMessage], settings: InputSettings) -> EmailMessage | None:
     """Return the plain alternative, or the HTML page if the plain one is blank or far shorter."""
     plain = next((alternative for alternative in alternatives if alternative.get_content_type() == "text/plain"), None)
-    pages: list[EmailMessage] = [alternative for alternative in alternatives if _html_of(alternative) is not None]
-    page = pages[-1] if pages else None
-    if plain is None:
-        return page
-    if page is None:
-        return plain
-    length = len(_or_none(plain, settings).strip())
-    markup = _html_of(page)
-    if not length:
-        return page
-    if markup is None or len(markup.get_payload()) <= _FEW_WORDS * length:  # markup is longer than its text
-        return plain
-    return page if len(_or_none(markup, settings)) > _FEW_WORDS * length else plain
+    pages = [
+        (alternative, part)
+        for alternative in alternatives
+        for part in alternative.walk()
+        if isinstance(part, EmailMessage) and part.get_content_type() == "text/html"
+    ]
+    if plain is None or not pages:
+        return pages[-1][0] if pages else plain
+    length, (page, markup) = _length(plain, settings), pages[-1]
+    is_short = not length or len(markup.get_payload()) > _FEW_WORDS * length  # markup is longer than its text
+    return page if is_short and (not length or _length(markup, settings) > _FEW_WORDS * length) else plain
 
 
-def _html_of(part: EmailMessage) -> EmailMessage | None:
-    for item in part.walk():
-        if isinstance(item, EmailMessage) and item.get_content_type() == "text/html":
-            return item
-    return None
-
-
-def _or_none(part: EmailMessage, settings: InputSettings) -> str:
-    """Return the text of a part, "" if it cannot be read."""
+def _length(part: EmailMessage, settings: InputSettings) -> int:
+    """Return the characters of a part's text, 0 if it cannot be read."""
     try:
         found = _text(part, settings, None)
     except Unreadable:
-        return ""
-    return found.text if found else ""
-
-
-def _is_decoration(part: EmailMessage) -> bool:
-    """Return whether a part is an image within the text, such as a logo."""
-    return part.get_content_maintype() == "image" and (part["content-id"] is not None or not part.is_attachment())
+        return 0
+    return len(found.text.strip()) if found else 0
 
 
 def _text_row(message: EmailMessage, parts: Sequence[EmailMessage], settings: InputSettings) -> Row | None:
     """Return the joined text of the parts of a message, None if they have none."""
-    is_reply = _is_reply(message)
+    metadata = {name: _header(message, name) for name in ("from", "to", "cc", "date")}
+    metadata |= {name.replace("-", "_"): _message_ids(message, name) for name in _IDENTIFYING}
+    subject = _header(message, "subject") or ""
+    is_reply = bool(metadata["in_reply_to"] or metadata["references"] or _ANSWERED.match(subject))
     rows = [row for part in parts if (row := _text(part, settings, is_reply))]
     if not rows:  # a message with only quotations: these are its text
         rows = [row for part in parts if (row := _text(part, settings, None))]
@@ -212,17 +214,7 @@ def _text_row(message: EmailMessage, parts: Sequence[EmailMessage], settings: In
         text += row.text
         if len(text) > settings.max_characters:
             raise too_long(settings)
-    metadata = {name: _header(message, name) for name in ("from", "to", "cc", "date")}
-    metadata |= {name.replace("-", "_"): _message_ids(message, name) for name in _IDENTIFYING}
-    title = as_title(_header(message, "subject"))
-    return Row(None, None, title, text, strings(metadata), tuple(places), hyperlinks=tuple(links))
-
-
-def _is_reply(message: EmailMessage) -> bool:
-    """Return whether a message answers another: by its headers, or by a subject with "Re:" in any language."""
-    if _message_ids(message, "in-reply-to") or _message_ids(message, "references"):
-        return True
-    return bool(_ANSWERED.match(_header(message, "subject") or ""))
+    return Row(None, None, as_title(subject), text, strings(metadata), tuple(places), hyperlinks=tuple(links))
 
 
 def _text(part: EmailMessage, settings: InputSettings, is_reply: bool | None) -> Row | None:
@@ -273,31 +265,22 @@ def _message_ids(message: EmailMessage, name: str) -> str | None:
     return " ".join(dict.fromkeys(found)) or None
 
 
-def _attachment_rows(
-    part: EmailMessage, names: UniqueNames, settings: InputSettings, nest: Nest
-) -> Iterator[Row | Lost]:
+def _attachment_rows(part: EmailMessage, names: set[str], settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     if part.get_content_type() != "message/rfc822":
-        name = names.unique(_file_name(part) or f"part{mimetypes.guess_extension(part.get_content_type()) or ''}")
-        try:
-            content = _content(part)
-        except Unreadable as error:
-            yield Lost(None, error.reason, error.detail, within=name)
-            return
-        yield from read_part(name, [content], settings, nest)
+        name = unique_name(_file_name(part) or f"part{mimetypes.guess_extension(part.get_content_type()) or ''}", names)
+        yield from read_part(name, (_content(each) for each in (part,)), settings, nest)
         return
     inner = next((child for child in part.iter_parts() if isinstance(child, EmailMessage)), None)
     title = as_title(_header(inner, "subject")) if inner else None
-    name = names.unique(_file_name(part) or f"{(title or 'message')[:100]}.eml")
-    try:
-        nest.inside().refuse_too_deep()
-        if inner is None:
-            raise Unreadable("damaged message", "it is declared but missing")
-        for row in message_rows(inner, settings, nest.inside()):
-            yield replace(row, within=f"{name}/{row.within}" if row.within else name)
-    except Exhausted:
-        raise
-    except Unreadable as error:
-        yield Lost(None, error.reason, error.detail, within=name)
+    name = unique_name(_file_name(part) or f"{(title or 'message')[:100]}.eml", names)
+    yield from contained(name, _inner_rows(inner, settings, nest.inside()))
+
+
+def _inner_rows(message: EmailMessage | None, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+    nest.refuse_too_deep()
+    if message is None:
+        raise Unreadable("damaged message", "it is declared but missing")
+    yield from message_rows(message, settings, nest)
 
 
 def _file_name(part: EmailMessage) -> str | None:
@@ -306,3 +289,62 @@ def _file_name(part: EmailMessage) -> str | None:
     except PARSER_ERRORS:
         return None
     return PurePosixPath(clean(name).replace("\\", "/")).name[-200:] or None if name else None
+
+
+def read_msg(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+    """Yield the text of a message, then the rows of its attachments, as for other mail; Unreadable if it is damaged."""
+    from olefile import OleFileIO
+
+    try:
+        with OleFileIO(path) as file:
+            message = _message(file, [])
+    except (OSError, IndexError, OverflowError, struct.error, *PARSER_ERRORS) as error:
+        raise Unreadable("damaged message", type(error).__name__) from error
+    yield from message_rows(message, settings, nest)
+
+
+def _message(file: "OleFileIO", inside: list[str]) -> EmailMessage:
+    message = EmailMessage()
+    sender = f"{_property(file, inside, '0C1A')} <{_property(file, inside, '5D01') or _property(file, inside, '0C1F')}>"
+    known = {name: _property(file, inside, tag) for name, tag in _OUTLOOK.items()} | {
+        "From": sender.removesuffix(" <>")
+    }
+    known["Date"] = _sent(file, inside)
+    for name, value in HeaderParser().parsestr(_property(file, inside, "007D")).items():
+        known[name.title().replace("-Id", "-ID")] = value
+    for name in ("Subject", "From", "To", "Cc", "Date", "Message-ID", "In-Reply-To", "References"):
+        if value := " ".join(clean(known.get(name, "")).split()):
+            message[name] = value.replace(";", ",") if name in ("To", "Cc") else value
+    text, page = _property(file, inside, "1000"), _property(file, inside, "1013")
+    if text or not page:
+        message.set_content(clean(text))
+    if page:
+        (message.add_alternative if text else message.set_content)(clean(page), subtype="html")
+    names = [entry[len(inside)] for entry in file.listdir(streams=False, storages=True) if entry[:-1] == inside]
+    for part in ([*inside, name] for name in names if name.startswith("__attach_")):
+        name = _property(file, part, "3707") or _property(file, part, "3704") or "attachment"
+        if file.exists([*part, "__substg1.0_3701000D"]):
+            message.add_attachment(_message(file, [*part, "__substg1.0_3701000D"]))
+        elif content := _stream(file, [*part, "__substg1.0_37010102"]):
+            message.add_attachment(content, "application", "octet-stream", filename=" ".join(name.split()))
+    return message
+
+
+def _stream(file: "OleFileIO", name: list[str]) -> bytes:
+    return bytes(file.openstream(name).read()) if file.exists(name) else b""
+
+
+def _property(file: "OleFileIO", inside: list[str], tag: str) -> str:
+    """Return a property that is a text: UTF-16, or in an encoding that must be detected."""
+    if content := _stream(file, [*inside, f"__substg1.0_{tag}001F"]):
+        return content.decode("utf-16-le", "replace").rstrip("\0")
+    coded = _stream(file, [*inside, f"__substg1.0_{tag}001E"]) or _stream(file, [*inside, f"__substg1.0_{tag}0102"])
+    return decoded(coded.rstrip(b"\0")) if coded.rstrip(b"\0") else ""
+
+
+def _sent(file: "OleFileIO", inside: list[str]) -> str:
+    at = (content := _stream(file, [*inside, "__properties_version1.0"])).find(_SENT)
+    if at < 0 or len(content) < at + 16:
+        return ""
+    (ticks,) = struct.unpack_from("<Q", content, at + 8)
+    return format_datetime(_EPOCH + datetime.timedelta(microseconds=ticks // 10))

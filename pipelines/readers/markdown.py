@@ -3,10 +3,14 @@
 What is not content is left out: comments, pictures, raw tags, marks of footnotes and blocks. Line breaks within a
 paragraph stay, because notes often have one thought a line. The additions of Obsidian are read as it shows them: links
 to pages, properties (`Owner:: Ada`), comments between %%, callouts.
+
+AsciiDoc, Org, MediaWiki markup and manual pages become Markdown first: a table of rules for each format replaces lines
+and short spans; what they do not know stays as it is written. Nothing is included or run.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from html import escape
@@ -17,8 +21,9 @@ from typing import TYPE_CHECKING
 import regex
 import yaml
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.plain import numbered_parts
-from conspectus.pipelines.readers.rows import Draft, Row, as_title, labelled, strings
+from conspectus.pipelines.readers.formats import readable_suffix
+from conspectus.pipelines.readers.plain import numbered_parts, read_plain, read_whole
+from conspectus.pipelines.readers.rows import Draft, Row, as_title, labelled, markdown_table, strings
 from conspectus.pipelines.readers.web.page import add_elements, parse_page
 from conspectus.storage.settings import InputSettings
 
@@ -31,7 +36,6 @@ _LEAST_WRAPPED = 40
 """The least characters of the longest line of a paragraph that an editor has wrapped."""
 _FRONT_MATTER = regex.compile(r"---[ \t]*\n(?P<block>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", regex.S | regex.M)
 _FRONT_MATTER_REACH = 1 << 16
-_DEEPEST_YAML = 20
 _SAID = re.compile(r"^(?![\[{])(?=.*(?:[^\W\d_]{2}|\d{4}-\d))(?!(?:true|false)$)")
 """A value that says something by itself: no list, no bare number, no switch."""
 _FENCED_DIV = re.compile(r"^ {0,3}:::.*$", re.M)
@@ -139,24 +143,196 @@ def _shown_tags(markup: str) -> str:
 def _front_matter(text: str) -> tuple[dict[str, str], str]:
     """Return the metadata at the beginning of a text, and the rest of the text."""
     front = _FRONT_MATTER.match(text, 0, _FRONT_MATTER_REACH)
-    values = _mapping(front["block"]) if front else None
-    return (values, text[front.end() :]) if front and values is not None else ({}, text)
+    if front:
+        with suppress(yaml.YAMLError, ValueError, TypeError, RecursionError):  # also for values without a text form
+            values = yaml.safe_load(front["block"])
+            if isinstance(values, dict):
+                return strings(values), text[front.end() :]
+    return {}, text
 
 
-def _mapping(block: str) -> dict[str, str] | None:
-    """Return the mapping of a YAML block, None if it is not a mapping (the block is then part of the text)."""
-    try:
-        values = yaml.safe_load(block) if is_harmless(block) else None
-        return strings(values) if isinstance(values, dict) else None
-    except (yaml.YAMLError, ValueError, TypeError):  # also for values without a text form
-        return None
+_Rule = tuple[str, str | Callable[[re.Match[str]], str]]
+_Found = re.Match[str]
 
 
-def is_harmless(block: str) -> bool:
-    """Return whether YAML has no aliases (a few can form a huge value) and no deep nesting (slow to read)."""
-    depth = 0
-    for event in yaml.parse(block, Loader=yaml.SafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if isinstance(event, yaml.AliasEvent) or depth > _DEEPEST_YAML:
-            return False
-    return True
+def _level(found: _Found) -> str:
+    return f"\n{'#' * min(6, len(found[1]))} {found[2]}\n"
+
+
+def _nested(sign: str) -> Callable[[_Found], str]:
+    return lambda found: f"{'   ' * (len(found[1]) - 1)}{sign} "
+
+
+def _rows(lines: Sequence[Sequence[str]]) -> str:
+    rows = [[" ".join(cell.split()) for cell in line] for line in lines if line]
+    return f"\n{markdown_table(rows, 1 if len(rows) > 1 else 0)}\n"
+
+
+def _adoc_table(found: _Found) -> str:
+    lines = [line[1:].split("|") for line in found[1].split("\n") if line.startswith("|")]
+    width = len(lines[0]) if lines else 1
+    cells = [cell for line in lines for cell in line]
+    return _rows([cells[at : at + width] for at in range(0, len(cells), width)])
+
+
+def _org_table(found: _Found) -> str:
+    return _rows([line.strip().strip("|").split("|") for line in found[0].split("\n") if line])
+
+
+def _wiki_table(found: _Found) -> str:
+    rows: list[list[str]] = [[]]
+    for line in found[1].split("\n"):
+        if line.startswith("|-"):
+            rows.append([])
+        elif line[:1] in ("|", "!") and not line.startswith("|+"):
+            cells = re.split(r"\|\||!!", line[1:])
+            rows[-1] += [cell if "[[" in cell else cell.rpartition("|")[2] for cell in cells]
+    return _rows(rows)
+
+
+def _template(found: _Found) -> str:
+    """Return the named values of a template, as an infobox has them; nothing of others."""
+    named = (part.partition("=") for part in found[1].split("|")[1:])
+    said = {name.strip().replace("_", " "): value.strip() for name, sign, value in named if sign}
+    lines = [f"{name}: {value}" for name, value in said.items() if value]
+    return "\n\n".join(["", *lines, ""]) if len(lines) > 1 else ""
+
+
+_RULES: Mapping[str, Sequence[_Rule]] = {
+    "adoc": (
+        (r"^/{4,}[ \t]*$(?s:.*?)^/{4,}[ \t]*$|^//(?!/).*$|^:[\w!-]+:.*$|^(?:include|image|video|toc)::.*$", ""),
+        (r"\A\s*(=[ ].+\n)([^\W\d_][^\n<=]{0,200}?)[ ]*(?:<[^\n>]*>)?[ ]*\n", r"\1\nAuthor: \2\n"),
+        (r"^\[[^\]\n]*\][ \t]*$|^\+[ \t]*$|\[\[[\w-]+\]\]", ""),
+        (r"^\|={3,}[ \t]*\n((?s:.*?))^\|={3,}[ \t]*$", _adoc_table),
+        (r"^(?:={4,}|\*{4,}|_{4,}|--)[ \t]*$", ""),
+        (r"^(?:-{4,}|\.{4,})[ \t]*$", "```"),
+        (r"^(={1,6})[ ](.{1,300}?)(?:[ ]=+)?[ \t]*$", _level),
+        (r"^\.([^\s.].*)$", r"\n\1:\n"),
+        (r"^(\.{1,5})[ ]+", _nested("1.")),
+        (r"^(\*{1,5})[ ]+", _nested("-")),
+        (r"^([^\n:|]{1,200}):::?(?:[ \t]*\n[ \t]*|[ \t]+)(?=\S)", r"\n\1: "),
+        (r"<<([^,<>\n]{1,200})(?:,([^<>\n]{1,200}))?>>", lambda found: found[2] or found[1]),
+        (r"(?:\b(?:link|xref):)?(?<=[\s:(])?([\w:/.#?&=%~+-]{2,300})\[([^\[\]\n]{1,300})\]", r"[\2](\1)"),
+        (r"\b(?:link|xref):(?=\[)", ""),
+    ),
+    "org": (
+        (r"^[ \t]*:PROPERTIES:[ \t]*\n(?:[ \t]*:(?!PROPERTIES:)[\w+-]+:.*\n){0,50}?[ \t]*:END:[ \t]*$", ""),
+        (r"^[ \t]*#\+begin_(?:src|example)\b[ \t]*(\w*).*$", r"```\1"),
+        (r"^[ \t]*#\+end_(?:src|example)\b.*$", "```"),
+        (r"^#\+(author|date):[ \t]*(.+)$", lambda found: f"{found[1].capitalize()}: {found[2]}\n"),
+        (r"^[ \t]*#(?:\+.*|[ \t].*)?$", ""),
+        (r"^(\*{1,8})[ ](?:(?:TODO|DONE)[ ])?(.{1,300}?)(?:[ \t]+:[\w:@]+:)?[ \t]*$", _level),
+        (r"^[ \t]*\|[-+]{2,}\|?[ \t]*\n", ""),
+        (r"(?:^[ \t]*\|.*\n?)+", _org_table),
+        (r"\[\[(?:file:)?([^\[\]\n]+)\]\[([^\[\]\n]+)\]\]", r"[\2](\1)"),
+        (r"\[\[(?:file:)?([^\[\]\n]+)\]\]", r"[\1](\1)"),
+        (r"(?<![\w/:])[/=~](\w(?:[^\n/=~]{0,200}\w)?)[/=~](?!\w)", r"\1"),
+        (r"^([ \t]*[-+][ ].{1,100}?)[ ]::[ ]", r"\1: "),
+    ),
+    "wiki": (
+        (r"<!--(?:(?!<!--)(?s:.))*?-->|<ref\b[^<>]*/>|<ref\b[^<>]*>(?:(?!<ref)(?s:.))*?</ref>|__[A-Z]+__", ""),
+        (r"\[\[(?:File|Image|Category):[^\[\]\n]*(?:\[\[[^\[\]\n]*\]\][^\[\]\n]*)*\]\]", ""),
+        *(((r"\{\{([^{}]*)\}\}", _template),) * 4),
+        (r"^\{\|.*\n((?:(?!^\{\|)(?s:.))*?)^\|\}", _wiki_table),
+        (r"\[\[([^\[\]|\n]{1,300})\|([^\[\]\n]{1,300})\]\]", r"\2"),
+        (r"\[\[([^\[\]\n]{1,300})\]\]", r"\1"),
+        (r"\[(https?://[^\s\[\]]+)[ ]([^\[\]\n]+)\]", r"[\2](\1)"),
+        (r"'''''|'''|''", ""),
+        (r"^#+[ ]*(?=\S)(?!#)", "1. "),
+        (r"^(\*{1,5})[ ]*", _nested("-")),
+        (r"^[;:]+[ ]*", ""),
+        (r"^(={1,6})[ ]*([^=\n].{0,300}?)[ ]*=+[ \t]*$", _level),
+    ),
+}  # fmt: skip
+_COMPILED = {name: [(re.compile(rule, re.M | re.I), by) for rule, by in rules] for name, rules in _RULES.items()}
+_FORMS = {".adoc": "adoc", ".asciidoc": "adoc", ".org": "org", ".wiki": "wiki", ".mediawiki": "wiki"}
+_ORG_TITLE = re.compile(r"^#\+title:[ \t]*(.+)$", re.M | re.I)
+
+
+def read_markup(path: Path, settings: InputSettings) -> Iterator[Row]:
+    """Yield a text in AsciiDoc, Org or MediaWiki markup with its headings as places."""
+    text = read_whole(path, settings)
+    form = _FORMS[readable_suffix(path.name, settings.suffixes)]
+    title = _ORG_TITLE.search(text) if form == "org" else None
+    for rule, by in _COMPILED[form]:
+        text = rule.sub(by, text)
+    yield _row(text, title[1] if title else None, settings)
+
+
+def _row(text: str, title: str | None, settings: InputSettings, level: int = 1) -> Row:
+    draft = Draft(settings)
+    add_markdown(draft, text)
+    first = next((place.label for place in draft.places if place.level == level), None)
+    return draft.row(as_title(title) or first, {})
+
+
+_MANUAL = re.compile(r"^\.[ \t]*(?:TH|Dd|SH|Sh)\b", re.M)
+_ESCAPE = re.compile(
+    r"\\f(?:\[[^\]\n]*\]|\(..|.)|\\s[-+]?\d+|\\[&|^/,:%]|\\\*?\((..)|\\\*?\[([^\]\n]*)\]|\\(.)|\\$", re.M
+)
+_SIGNS = {
+    "em": "—", "en": "–", "bu": "•", "co": "©", "rs": "\\", "aq": "'", "dq": '"', "lq": "“", "rq": "”", "oq": "‘",
+    "cq": "’", "hy": "-", "ti": "~", "ha": "^", "R": "®", "->": "→", "-": "-", "e": "\\", "~": " ", " ": " ", "0": " ",
+    "'": "'",
+}  # fmt: skip
+_WORDS = re.compile(r'"((?:[^"\n]|"")*)"?|(\S+)')
+_HEADINGS = {"SH": "##", "Sh": "##", "SS": "###", "Ss": "###"}
+_FONTS = frozenset("B I R BR RB BI IB IR RI SM SB".split())
+_MDOC = frozenset("Nm Nd Ar Pa Cm Op Xr Em Sy Ev Dv Li Ic Va Fa Ql Dq Sq Fl Bq Pq".split())
+
+
+def read_manual(path: Path, settings: InputSettings) -> Iterator[Row]:
+    """Yield a manual page (roff): sections as places, an option with its description; any other file as text."""
+    text = read_whole(path, settings)
+    if not _MANUAL.search(text):
+        yield from read_plain(path, settings)
+        return
+    out: list[str] = []
+    title, is_term, is_filled = None, False, True
+
+    def say(said: str) -> None:
+        nonlocal is_term
+        if is_term:
+            out.extend(("", f"{said}:"))
+            is_term = False
+        elif is_filled and out and out[-1] and said:
+            out[-1] += f" {said}"
+        else:
+            out.append(said)
+
+    for line in text.split("\n"):
+        if not line.startswith((".", "'")):
+            say(_plain(line))
+            continue
+        name, _, rest = line[1:].strip().partition(" ")
+        words = [_plain(found[1] if found[2] is None else found[2]) for found in _WORDS.finditer(rest)]
+        if name in ("TH", "Dt") and words:
+            title = f"{words[0]}({words[1]})" if len(words) > 1 else words[0]
+        elif name in _HEADINGS:
+            out += ["", f"{_HEADINGS[name]} {' '.join(words)}", ""]
+        elif name in ("TP", "TQ"):
+            is_term = True
+        elif name in ("IP", "It") and words:
+            is_term = True
+            say(words[0] if name == "IP" else _flags(words))
+        elif name in ("PP", "P", "LP", "Pp", "sp", "IP", "br"):
+            out.append("")
+        elif name in ("nf", "EX", "fi", "EE") and is_filled != (name in ("fi", "EE")):
+            is_filled = name in ("fi", "EE")
+            out += ["```", ""] if is_filled else ["", "```"]
+        elif name in _FONTS or name in _MDOC:
+            alternate = len(name) == 2 and name in _FONTS and name not in ("SM", "SB")
+            say("".join(words) if alternate else _flags([name, *words]) if name in _MDOC else " ".join(words))
+    yield _row("\n".join(out), title, settings, level=0)
+
+
+def _flags(words: Sequence[str]) -> str:
+    """Return the words of a line of mdoc without the names of macros, with - before flags."""
+    shown = (f"-{word}" if before == "Fl" else word for before, word in zip(["", *words], words, strict=False))
+    return " ".join(word for word in shown if word.lstrip("-") not in _MDOC)
+
+
+def _plain(text: str) -> str:
+    """Return text without the escapes of roff."""
+    text = _ESCAPE.sub(lambda found: _SIGNS.get(found[1] or found[2] or found[3] or "", ""), text)
+    return re.sub(r"([*_`<\[])", r"\\\1", text)

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from conspectus.pipelines.readers.encodings import Unreadable, clean, open_text
-from conspectus.pipelines.readers.rows import Draft, Row, as_title, markdown_table, too_long
+from conspectus.pipelines.readers.plain import read_whole
+from conspectus.pipelines.readers.rows import Draft, Row, as_title, markdown_table
 from conspectus.storage.records import Anchor, Hyperlink, Place
 from conspectus.storage.settings import InputSettings
 
@@ -201,17 +201,6 @@ def _tidy(text: str) -> str:
     )
     text = re.sub(r"\\([%&$#_{}])", r"\1", text)
     return re.sub(r"\n\s*\n+", "\n\n", re.sub(r"“`", "```", text)).strip()
-
-
-def read_whole(path: Path, settings: InputSettings) -> str:
-    """Return the cleaned text of a file; Unreadable where it is empty or longer than `input.max_characters`."""
-    with open_text(path) as stream:
-        text = clean(stream.read(settings.max_characters + 1))
-    if len(text) > settings.max_characters:
-        raise too_long(settings)
-    if not text.strip():
-        raise Unreadable("empty")
-    return text
 
 
 def _row(

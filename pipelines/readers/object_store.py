@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.filenames import is_wanted
+from conspectus.pipelines.readers.formats import is_wanted
 from conspectus.storage.errors import InputError, MissingPart
 
 if TYPE_CHECKING:
@@ -44,12 +44,11 @@ def shown(url: str) -> str:
     >>> shown("https://me:key@host.org/a.pdf?token=x"), shown("zip://*.txt::s3://key@bucket/a.zip")
     ('https://host.org/a.pdf', 'zip://*.txt::s3://bucket/a.zip')
     """
-    return "::".join(_USER.sub("://", _parameters_of(link).sub("", link)) for link in url.split("::"))
-
-
-def _parameters_of(link: str) -> re.Pattern[str]:
-    """Return the pattern for the parameters of a URL; except in http, a ? may be a wildcard."""
-    return _HTTP_PARAMETERS if link.lower().startswith(("http:", "https:")) else _PARAMETERS
+    links = []
+    for link in url.split("::"):
+        is_http = link.lower().startswith(("http:", "https:"))  # elsewhere a ? may be a wildcard
+        links.append(_USER.sub("://", (_HTTP_PARAMETERS if is_http else _PARAMETERS).sub("", link)))
+    return "::".join(links)
 
 
 def open_store(url: str) -> "tuple[ObjectStore, str]":

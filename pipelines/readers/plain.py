@@ -1,12 +1,13 @@
-"""Read plain text. A file is one row, a very long file several, so that memory stays bounded."""
+"""Read plain text and Rich Text. A file is one row, a very long text several, so that memory stays bounded."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 import regex
-from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean, open_text, text_encoding
-from conspectus.pipelines.readers.rows import Row, as_title
+from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean, open_text
+from conspectus.pipelines.readers.rows import Draft, Row, as_title, too_long
 from conspectus.storage.settings import InputSettings
 
 PART = 250_000
@@ -17,6 +18,7 @@ Python stores all characters of a string as wide as its widest: in short parts o
 
 _TITLE = regex.compile(r"^Title:[ \t]*+(\S.*)$", regex.M)
 _TITLE_LINES = 40
+_FONT = re.compile(r"\\f(\d{1,6})\b[^;]{0,80}?\\fcharset(\d{1,3})")
 
 
 def read_plain(path: Path, settings: InputSettings) -> Iterator[Row]:
@@ -33,7 +35,7 @@ def read_plain(path: Path, settings: InputSettings) -> Iterator[Row]:
 def read_unnamed(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a file without a suffix (README, LICENSE) as a text; raises UnknownFormat for a file that is not text."""
     try:
-        text_encoding(path)
+        open_text(path).close()
     except Unreadable as error:
         raise UnknownFormat("unsupported format (no suffix)", f"{error.reason}: {error.detail}".rstrip(": ")) from error
     yield from read_plain(path, settings)
@@ -48,8 +50,9 @@ def numbered_parts(path: Path, settings: InputSettings) -> Iterator[tuple[int | 
                 raise Unreadable("empty")
             yield None, clean(text)
             return
+        stream.seek(0)
         number = 0
-        for part in _parts(_blocks(text, stream), min(PART, settings.max_characters)):
+        for part in _parts(stream, min(PART, settings.max_characters)):
             if part.strip():
                 number += 1
                 yield number, clean(part)
@@ -57,37 +60,60 @@ def numbered_parts(path: Path, settings: InputSettings) -> Iterator[tuple[int | 
             raise Unreadable("empty")
 
 
-def _blocks(first: str, stream: IO[str]) -> Iterator[str]:
-    for start in range(0, len(first), PART):
-        yield first[start : start + PART]
-    del first
-    while block := stream.read(PART):
-        yield block
+def _parts(stream: IO[str], size: int) -> Iterator[str]:
+    """Yield runs of at most `size` characters that together equal a stream.
 
-
-def _parts(blocks: Iterator[str], size: int) -> Iterator[str]:
-    """Yield runs of at most `size` characters that together equal the blocks.
-
-    >>> list(_parts(iter(["one two\\n", "three four", " five"]), 12))
+    >>> from io import StringIO
+    >>> list(_parts(StringIO("one two\\nthree four five"), 12))
     ['one two\\n', 'three four ', 'five']
     """
     kept = ""
-    for block in blocks:
-        kept += block
-        start = 0
-        while len(kept) - start > size:
-            end = _end(kept, start, size)
-            yield kept[start:end]
-            start = end
-        kept = kept[start:]
-    if kept:
-        yield kept
+    while kept := kept + stream.read(size + 1 - len(kept)):
+        end = _end(kept, size) if len(kept) > size else size
+        yield kept[:end]
+        kept = kept[end:]
 
 
-def _end(text: str, start: int, size: int) -> int:
+def _end(text: str, size: int) -> int:
     """Return the end of a part: after a blank line, a line or a word of its second half, else after `size`."""
     for sign in ("\n\n", "\n", " "):
-        found = text.rfind(sign, start + size // 2, start + size)
+        found = text.rfind(sign, size // 2, size)
         if found >= 0:
             return found + len(sign)
-    return start + size
+    return size
+
+
+def read_whole(path: Path, settings: InputSettings) -> str:
+    """Return the cleaned text of a file; Unreadable where it is empty or longer than `input.max_characters`."""
+    with open_text(path) as stream:
+        text = clean(stream.read(settings.max_characters + 1))
+    if len(text) > settings.max_characters:
+        raise too_long(settings)
+    if not text.strip():
+        raise Unreadable("empty")
+    return text
+
+
+def read_rtf(path: Path, settings: InputSettings) -> Iterator[Row]:
+    """Yield the text of a Rich Text file; raises Unreadable for a file that is damaged or too large."""
+    from striprtf.striprtf import rtf_to_text
+
+    content = path.read_bytes()
+    if not content.lstrip().startswith(b"{\\rtf"):
+        raise Unreadable("damaged document", "it does not begin like Rich Text")
+    # The patterns of striprtf for links and fonts take cubic time on hostile files: it gets neither.
+    markup = content.decode("latin-1").replace("\\fldinst", "\\unread")
+    before, table, after = markup.partition("{\\fonttbl")
+    if table:
+        fonts = "".join(
+            f"{{\\f{number}\\fcharset{charset} F;}}\n" for number, charset in _FONT.findall(after[:100_000])
+        )
+        markup = f"{before}{{\\fonttbl{fonts}}}{{\\*\\unread{after.replace(table, '')}"
+    try:
+        text: str = rtf_to_text(markup, errors="replace")  # type: ignore[no-untyped-call]
+    except (ValueError, LookupError, IndexError) as error:
+        raise Unreadable("damaged document", str(error)[:200]) from error
+    draft = Draft(settings)
+    for paragraph in clean(text).split("\n"):
+        draft.add(paragraph)
+    yield draft.row(None, {})

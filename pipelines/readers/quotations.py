@@ -47,6 +47,7 @@ _DEVICE = re.compile(
 )
 _ARMOUR = re.compile(r"-----BEGIN PGP SIGNATURE-----.*?(?:-----END PGP SIGNATURE-----|\Z)", re.S)
 _SIGNED = re.compile(r"-----BEGIN PGP SIGNED MESSAGE-----\n(?:Hash: [^\n]*\n)*\n?")
+_CITED = "quotation"
 _CITING = frozenset(
     """gmail_quote gmail_extra yahoo_quoted moz-cite-prefix protonmail_quote zmail_extra gmail_signature moz-signature
     divrplyfwdmsg appendonsend""".split()
@@ -72,16 +73,12 @@ def written(text: str, is_reply: bool) -> str:
 
 def remove_quoted(root: "_Element") -> None:
     """Remove the quotations and signatures from the page of a message that is a reply."""
-    for element in list(root.iter()):
+    from lxml import etree
+
+    for element in root.iter():
         if isinstance(element.tag, str) and _is_citing(element):
-            parent, before = element.getparent(), element.getprevious()
-            if parent is None:
-                continue
-            if before is not None:
-                before.tail = (before.tail or "") + (element.tail or "")
-            else:
-                parent.text = (parent.text or "") + (element.tail or "")
-            parent.remove(element)
+            element.tag = _CITED
+    etree.strip_elements(root, _CITED, with_tail=False)
 
 
 def _is_citing(element: "_Element") -> bool:

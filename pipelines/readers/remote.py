@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.formats import readable_suffix
+from conspectus.pipelines.readers.formats import readable_suffix, storable
 from conspectus.pipelines.readers.object_store import blocks_of, files_in, open_store, shown
 from conspectus.storage.errors import InputError
+from conspectus.storage.records import Failure
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     import httpx
 
+STAGE = "read"
 TIMEOUT = 30.0
 """Seconds without a response or further bytes after which a request is aborted."""
 
@@ -32,7 +34,7 @@ MAX_SECONDS = 600.0
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://|::)")
 _LOCAL = re.compile(r"(?:file|local)://(?:localhost(?=/))?")
-_HTTP = ("http", "https")
+_HTTP, _GONE = ("http", "https"), "not found"
 _HEADERS = {"accept-encoding": "identity"}
 _GZIP = ("gzip", "x-gzip")
 _SUFFIXES = {
@@ -66,15 +68,6 @@ class RemoteFile:
     content: Callable[[], Iterator[bytes]] = field(repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Unlisted:
-    """A part of an existing input that cannot be reached, by its path below the input."""
-
-    below: str
-    reason: str
-    detail: str
-
-
 def is_url(given: str) -> bool:
     """Return whether an input is a URL or a chain of URLs (zip://a.txt::s3://...)."""
     return _URL.match(given) is not None
@@ -88,16 +81,26 @@ def local_path(url: str) -> Path | None:
     return Path(path) if "%" not in path or Path(path).exists() else Path(unquote(path))
 
 
-def find_remote(url: str) -> Iterator[RemoteFile | Unlisted]:
+def find_remote(url: str) -> Iterator[RemoteFile | Failure]:
     """Yield the files of a URL: one, all below a folder, or those that match its wildcards.
 
     An http URL names one file. Raises InputError if nothing is found, MissingPart for a protocol whose library
     is not installed.
     """
-    if url.partition("://")[0].lower() in _HTTP:
+    protocol, _, rest = url.partition("://")
+    if protocol.lower() in _HTTP:
         yield _http_file(url)
-    else:
-        yield from _stored_files(url)
+        return
+    store, name = open_store(url)
+    try:
+        files = files_in(store, name)
+    except Unreadable as error:
+        raise InputError(f"{shown(url)}: {error}") from error
+    if not files:
+        raise InputError(f"no such file or folder: {shown(url)}")
+    place = f"{protocol.lower()}/{rest.partition('/')[0]}"
+    for below, name in sorted(files.items()):
+        yield RemoteFile(f"{place}/{name}", below, PurePosixPath(below).suffix, partial(blocks_of, store, name))
 
 
 @contextmanager
@@ -120,7 +123,7 @@ def fetched(file: RemoteFile, settings: InputSettings) -> Iterator[Path]:
         yield path
 
 
-def _http_file(url: str) -> RemoteFile | Unlisted:
+def _http_file(url: str) -> RemoteFile | Failure:
     import httpx
 
     try:
@@ -133,10 +136,10 @@ def _http_file(url: str) -> RemoteFile | Unlisted:
     try:
         with _response(url) as response:
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    except _Gone as error:
-        raise InputError(f"no such file: {shown(url)} ({error.detail})") from error
     except Unreadable as error:
-        return Unlisted(name, error.reason, error.detail)
+        if error.reason == _GONE:
+            raise InputError(f"no such file: {shown(url)} ({error.detail})") from error
+        return Failure(STAGE, storable(name), error.reason, error.detail)
     return RemoteFile(place, name, _suffix(path.name) or _SUFFIXES.get(kind, path.suffix), partial(_http_blocks, url))
 
 
@@ -160,10 +163,6 @@ def _http_blocks(url: str) -> Iterator[bytes]:
             yield block
 
 
-class _Gone(Unreadable):
-    """The server responds that the file does not exist."""
-
-
 @contextmanager
 def _response(url: str) -> Iterator["httpx.Response"]:
     """Open the response of a server, its body unread; raises Unreadable if there is none or it ends too early."""
@@ -173,7 +172,7 @@ def _response(url: str) -> Iterator["httpx.Response"]:
         with httpx.stream("GET", url, headers=_HEADERS, follow_redirects=True, timeout=TIMEOUT) as response:
             answer = f"the server answers {response.status_code}"
             if response.status_code in {404, 410}:
-                raise _Gone("not found", answer)
+                raise Unreadable(_GONE, answer)
             if not response.is_success:
                 reason = "no permission" if response.status_code in {401, 403} else "cannot be fetched"
                 raise Unreadable(reason, answer)
@@ -184,17 +183,3 @@ def _response(url: str) -> Iterator["httpx.Response"]:
         raise Unreadable("cannot be reached", "no connection to the server") from error
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
         raise Unreadable("cannot be fetched", type(error).__name__) from error
-
-
-def _stored_files(url: str) -> Iterator[RemoteFile]:
-    store, name = open_store(url)
-    try:
-        files = files_in(store, name)
-    except Unreadable as error:
-        raise InputError(f"{shown(url)}: {error}") from error
-    if not files:
-        raise InputError(f"no such file or folder: {shown(url)}")
-    protocol, _, rest = url.partition("://")
-    place = f"{protocol.lower()}/{rest.partition('/')[0]}"
-    for below, name in sorted(files.items()):
-        yield RemoteFile(f"{place}/{name}", below, PurePosixPath(below).suffix, partial(blocks_of, store, name))

@@ -197,12 +197,12 @@ def _string(value: Any) -> str | None:  # noqa: ANN401  (whatever a format can h
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, Mapping | Sequence | set) and not isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False, default=_plain)
+        return json.dumps(
+            value,
+            ensure_ascii=False,
+            default=lambda each: sorted(map(str, each)) if isinstance(each, set) else str(each),
+        )
     return str(value)
-
-
-def _plain(value: object) -> object:
-    return sorted(map(str, value)) if isinstance(value, set) else str(value)
 
 
 _BLANKS = re.compile(r"[^\S\n]+")

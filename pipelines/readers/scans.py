@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from conspectus.pipelines.readers.archives import Nest, read_part
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
 from conspectus.pipelines.readers.formats import PICTURES, can_recognise
-from conspectus.pipelines.readers.guards import at_progress, open_zip, read_member
+from conspectus.pipelines.readers.guards import at_progress, member_blocks, open_zip
 from conspectus.pipelines.readers.page_layout import Line, blocks
 from conspectus.pipelines.readers.rows import Draft, Lost, Row
 from conspectus.storage.settings import InputSettings
@@ -162,8 +162,6 @@ def _pages(path: Path) -> "Iterator[Image]":
                     raise Unreadable("too large a picture", f"{page.width} x {page.height} pixels")
                 yield ImageOps.exif_transpose(page)
     except (OSError, ValueError, SyntaxError, EOFError, TypeError, KeyError, OverflowError) as error:
-        if path.stat().st_size == 0:
-            raise Unreadable("empty") from error
         raise Unreadable("damaged picture", type(error).__name__) from error
 
 
@@ -196,4 +194,4 @@ def _inside(path: Path, settings: InputSettings) -> "Iterator[tuple[str, list[by
     with open_zip(path, settings.max_archive_bytes) as archive:
         for member in archive.infolist():
             if PurePosixPath(member.filename).suffix.lower() in PICTURES:
-                yield member.filename, [read_member(archive, member)]
+                yield member.filename, [b"".join(member_blocks(archive, member))]

@@ -74,14 +74,15 @@ class _Output:
 
     def __init__(self, file: int) -> None:
         self.seconds = 0.0
-        self._file = file
-        self._waiting = bytearray()
+        self._stream = os.fdopen(file, "wb", 2 * _BLOCK)
+        self._waiting = 0
 
     def add(self, row: object) -> None:
         """Write a row with the next block."""
-        self._waiting += _packed(row)
-        if len(self._waiting) > _BLOCK:
-            self._write()
+        self._waiting += self._stream.write(_packed(row))
+        if self._waiting > _BLOCK:
+            self._stream.flush()
+            self._waiting = 0
             _limit_time(self.seconds)
 
     def go_on(self) -> None:
@@ -91,14 +92,9 @@ class _Output:
 
     def end(self, last: object) -> None:
         """Write a last row and all before it."""
-        self._waiting += _packed(last)
-        self._write()
-
-    def _write(self) -> None:
-        left = memoryview(bytes(self._waiting))
-        while left:
-            left = left[os.write(self._file, left) :]
-        self._waiting.clear()
+        self._stream.write(_packed(last))
+        self._stream.flush()
+        self._waiting = 0
 
 
 def _limit_time(seconds: float) -> None:

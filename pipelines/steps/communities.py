@@ -106,8 +106,7 @@ def divide(
             else:
                 hierarchy = updated
     del edges
-    communities = sorted_rows(Community, _communities(hierarchy, ids, relations, mentions))
-    return Division(few_as_list(communities), notes)
+    return Division(communities_of(hierarchy, entities, relations, mentions), notes)
 
 
 def _ids(entities: Sequence[Entity]) -> "pa.ChunkedArray":
@@ -201,6 +200,13 @@ def _named_together(ids: "pa.ChunkedArray", named: RowsOf) -> Iterator[tuple[Row
             members = of_sentences.members[starts[sizes == size, None] + np.arange(size)]
             for one, other in combinations(range(size), 2):
                 yield members[:, one], members[:, other], np.full(len(members), 1 / (size - 1))
+
+
+def communities_of(
+    hierarchy: leiden.Hierarchy, entities: Sequence[Entity], relations: Sequence[Relation], mentions: Sequence[Mention]
+) -> Sequence[Community]:
+    """Return the communities of every level, sorted by id; the hierarchy is of the rows of the entities."""
+    return few_as_list(sorted_rows(Community, _communities(hierarchy, _ids(entities), relations, mentions)))
 
 
 def _communities(

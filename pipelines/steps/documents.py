@@ -18,14 +18,13 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 import numpy as np
-from conspectus.pipelines.readers.discover import STAGE, InputFile, find_files
+from conspectus.pipelines.readers.discover import InputFile, find_files
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
-from conspectus.pipelines.readers.filenames import storable
-from conspectus.pipelines.readers.formats import NAMED_WITH_SUFFIX
+from conspectus.pipelines.readers.formats import NAMED_WITH_SUFFIX, storable
 from conspectus.pipelines.readers.process import MOST_AHEAD, ReadFiles, file_reader
-from conspectus.pipelines.readers.remote import RemoteFile, fetched
+from conspectus.pipelines.readers.remote import STAGE, RemoteFile, fetched
 from conspectus.pipelines.readers.rows import Lost, Record, Row, row_of
-from conspectus.pipelines.readers.web.links import resolved
+from conspectus.pipelines.readers.web.page import resolved
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.hashing import short_id

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from conspectus.pipelines.readers.encodings import UnknownFormat
-from conspectus.pipelines.readers.filenames import is_wanted, storable
-from conspectus.pipelines.readers.formats import readable_suffix
+from conspectus.pipelines.readers.formats import is_wanted, readable_suffix, storable
 from conspectus.server.request_checks import Refused
 from conspectus.storage.errors import is_out_of_space, no_space
 from conspectus.storage.hashing import digest

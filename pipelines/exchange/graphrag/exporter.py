@@ -11,7 +11,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conspectus.pipelines.exchange.export_result import ExportResult, columns
+from conspectus.pipelines.exchange.exports import ExportResult, columns
 from conspectus.pipelines.exchange.graphrag.documents import CREATED
 from conspectus.pipelines.exchange.graphrag.schema import ROOT, arrow_table
 from conspectus.storage.hashing import entity_id

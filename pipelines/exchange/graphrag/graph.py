@@ -1,11 +1,12 @@
-"""Map GraphRAG's entities, relationships and covariates to our entities, relations and claims.
+"""Map GraphRAG's entities, relationships and covariates to our entities, relations, claims and mentions.
 
 An entity is identified by its name, so rows with one title are one entity. A name that only a relationship or a claim
-uses becomes an entity without type and description, and is listed as a failure.
+uses becomes an entity without type and description, and is listed as a failure. Entities and relations are located in
+the chunks that GraphRAG lists for them.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conspectus.pipelines.build_report import DANGLING, IMPORT
@@ -16,12 +17,15 @@ from conspectus.pipelines.exchange.graphrag.schema import (
     Tables,
 )
 from conspectus.pipelines.readers.encodings import clean
+from conspectus.pipelines.steps.extract.find_names import KnownNames, NamingSentences, Sighting, own_sightings, see
+from conspectus.pipelines.steps.extract.merge_llm import quoted
 from conspectus.storage.graph.edges import degrees_of
-from conspectus.storage.hashing import entity_id, short_id
-from conspectus.storage.records import Chunk, Claim, Entity, Failure, Relation
+from conspectus.storage.hashing import entity_id, mention_id, short_id
+from conspectus.storage.records import Chunk, Claim, Entity, Failure, Mention, Relation
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.names import NameMatcher
-from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.nlp import Annotation
+from conspectus.storage.text.normalise import entity_key, title_names
 
 _NO_NAME = frozenset({"", "NONE", "NULL", "NAN", "N/A"})
 """Values that represent an absent object or date of a claim, in capitals."""
@@ -212,7 +216,7 @@ def _add_claim(
     kind, status, description = (clean(cell or "").strip() for cell in (row.type, row.status, row.description))
     status = status.upper()
     start_date, end_date = _date(row.start_date), _date(row.end_date)
-    start, end = _quoted(chunk, clean(row.source_text or "").strip())
+    start, end = quoted(chunk, clean(row.source_text or "").strip()) or (None, None)
     id_ = short_id("claim", chunk.id, *keys, kind, status, description, start_date or "", end_date or "")
     claims[id_] = Claim(
         id=id_,
@@ -235,11 +239,62 @@ def _date(cell: str | None) -> str | None:
     return None if text.upper() in _NO_NAME else text
 
 
-def _quoted(chunk: Chunk, quote: str) -> tuple[int | None, int | None]:
-    """Return the span of a claim's source text in the document, by its characters or, failing that, by its words."""
-    at = chunk.text.find(quote)
-    if quote and at >= 0:
-        return chunk.start + at, chunk.start + at + len(quote)
-    for match in NameMatcher({quote: None}).find(chunk.text):
-        return chunk.start + match.start, chunk.start + match.end
-    return None, None
+def mentions_of(
+    drafts: Mapping[str, EntityDraft], relations: Sequence[Relation], chunks: Sequence[Chunk]
+) -> list[Mention]:
+    """Return the mentions of all entities and relations in their chunks, sorted by id.
+
+    An entity is mentioned at every occurrence of its name, with or without a final parenthesis. A relation is mentioned
+    by the sentence that names both its ends and shares most words with its description. If nothing matches, the mention
+    covers the whole chunk. `drafts` are by the key of the name.
+    """
+    keys_in: defaultdict[str, list[str]] = defaultdict(list)
+    for key, draft in drafts.items():
+        for chunk_id in draft.chunk_ids:
+            keys_in[chunk_id].append(key)
+    stated_in: defaultdict[str, list[Relation]] = defaultdict(list)
+    for relation in relations:
+        for chunk_id in relation.chunk_ids:
+            stated_in[chunk_id].append(relation)
+    made: dict[str, Mention] = {}
+    for chunk in chunks:
+        seen = list(_sightings(chunk, {key: drafts[key].name for key in keys_in[chunk.id]}))
+        found = (*map(_entity_mention, seen), *_relation_mentions(chunk, seen, stated_in[chunk.id]))
+        made.update((mention.id, mention) for mention in found)
+    return sorted_by_id(made.values())
+
+
+def _sightings(chunk: Chunk, names: Mapping[str, str]) -> Iterator[Sighting]:
+    """Yield the places of names, by key, in a chunk; of a name that it does not contain, the chunk as a whole."""
+    known = KnownNames()
+    for key, name in names.items():
+        own, *others = title_names(name)
+        known.add(own)
+        for other in others:
+            if entity_key(other) not in names:
+                known.add(other, key)
+    found = see(chunk, Annotation((), ()), NameMatcher(known)).sightings
+    yield from found
+    folded = entity_key(chunk.text)
+    # A short form alone may be the name of another entity.
+    for key in names.keys() - {each.key for each in found if each.match == "exact"}:
+        yield from own_sightings(chunk, key, names[key], folded)
+
+
+def _entity_mention(seen: Sighting) -> Mention:
+    owner, (start, end) = entity_id(seen.key), (seen.start, seen.end)
+    id_ = mention_id(seen.chunk.id, owner, start, end)
+    return Mention(id_, seen.chunk.id, owner, None, start, end, seen.match, seen.surface, "")
+
+
+def _relation_mentions(chunk: Chunk, seen: Iterable[Sighting], relations: Sequence[Relation]) -> Iterator[Mention]:
+    """Yield the mentions of a chunk's relations."""
+    if not relations:
+        return
+    sentences = NamingSentences(chunk, (each._replace(key=entity_id(each.key)) for each in seen))
+    for relation in relations:
+        start, end = sentences.of_both(relation.source_id, relation.target_id, relation.description)
+        surface = chunk.text[start - chunk.start : end - chunk.start] if start is not None and end is not None else ""
+        id_ = mention_id(chunk.id, relation.id, start, end)
+        # The description may be based on other chunks too, so this mention does not get it.
+        yield Mention(id_, chunk.id, None, relation.id, start, end, "exact" if surface else "chunk", surface, "")

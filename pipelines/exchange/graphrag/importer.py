@@ -14,12 +14,15 @@ from conspectus.pipelines.backends.llm import name_phrases
 from conspectus.pipelines.build_index import build_from
 from conspectus.pipelines.build_plan import BuildSource
 from conspectus.pipelines.build_report import DANGLING, IMPORT, BuildReport, summary
-from conspectus.pipelines.exchange.graphrag.communities import ImportedCommunities, imported_communities
+from conspectus.pipelines.exchange.graphrag.communities import (
+    ImportedCommunities,
+    Reference,
+    imported_communities,
+    imported_reports,
+)
 from conspectus.pipelines.exchange.graphrag.documents import ImportedTexts, imported_texts
-from conspectus.pipelines.exchange.graphrag.graph import ImportedRows, imported_rows
-from conspectus.pipelines.exchange.graphrag.mentions import mentions_of
+from conspectus.pipelines.exchange.graphrag.graph import ImportedRows, imported_rows, mentions_of
 from conspectus.pipelines.exchange.graphrag.read import read_graphrag
-from conspectus.pipelines.exchange.graphrag.reports import Reference, imported_reports
 from conspectus.pipelines.exchange.graphrag.schema import MAKER, GraphRagRow, Tables
 from conspectus.pipelines.runner import Progress, Ready, Runner, no_progress
 from conspectus.pipelines.steps.communities import Division
@@ -115,14 +118,10 @@ class GraphragBackend:
 
     def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:  # noqa: ARG002  (the protocol's)
         """Return the hierarchy of the tables."""
-        knowledge = extraction.knowledge
         entity_of: dict[str, str] = {}
         for row, entity_id in zip(self.tables.entities, self._rows.entity_ids, strict=True):
             entity_of.setdefault(row.id or "", entity_id)
-        entity_ids = [entity.id for entity in knowledge.entities]
-        self._hierarchy = imported_communities(
-            self.tables.communities, entity_of, entity_ids, knowledge.relations, knowledge.mentions
-        )
+        self._hierarchy = imported_communities(self.tables.communities, entity_of, extraction.knowledge)
         return Division(self._hierarchy.communities)
 
     def report(

@@ -3,10 +3,9 @@
 import json
 import math
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import digest, file_digest
 from conspectus.storage.records import Failure
+from pydantic import ConfigDict, TypeAdapter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,8 +61,18 @@ _REQUIRED_CELLS = {
 """A row with an empty cell in one of these columns becomes a failure."""
 
 _LONGEST_DETAIL = 200
-_LARGEST_NUMBER = 1e15
-"""Larger floats cannot represent every whole number, and no weight is that large."""
+_LAX = ConfigDict(coerce_numbers_to_str=True, allow_inf_nan=False)
+_FINDINGS, _OBJECT = tuple[GraphRagFinding, ...] | None, Mapping[str, object] | None
+_KINDS: Mapping[object, str] = {
+    str | None: "a text",
+    int | None: "a whole number",
+    float | None: "a number",
+    tuple[str, ...] | None: "a list of texts",
+    tuple[int, ...] | None: "a list of whole numbers",
+    _FINDINGS: "a list of findings",
+    _OBJECT: "an object",
+}
+"""The types of columns, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +179,10 @@ def _rows(name: str, columns: "Mapping[str, pa.ChunkedArray]", path: Path, failu
 
 
 def _cells(name: str, column: str, values: "pa.ChunkedArray", path: Path, failures: list[Failure]) -> list[Any]:
-    """Return the cells of a column, None for a cell of the wrong type."""
-    kind, convert = _CONVERTERS[typing.get_type_hints(TABLES[name])[column]]
+    """Return the cells of a column as version 3 has them, None for a cell of the wrong type."""
+    hint = typing.get_type_hints(TABLES[name])[column]
+    kind = _KINDS[hint]
+    of_list, of_one = TypeAdapter(tuple[str, ...], config=_LAX), TypeAdapter[Any](hint, config=_LAX)
     cells: list[Any] = []
     wrong: list[Failure] = []
     n_values = 0
@@ -180,7 +192,7 @@ def _cells(name: str, column: str, values: "pa.ChunkedArray", path: Path, failur
             n_values += 1
             several = column == "document_id" and isinstance(value, list)
             try:
-                cell = _several(_text, value) if several else convert(value)
+                cell = (of_list if several else of_one).validate_python(_plain(value, hint))
             except (TypeError, ValueError, RecursionError):
                 detail = clean(str(value))[:_LONGEST_DETAIL]
                 wrong.append(Failure(IMPORT, f"{name}#{number}", f"{column} is not {kind}", detail))
@@ -189,6 +201,25 @@ def _cells(name: str, column: str, values: "pa.ChunkedArray", path: Path, failur
         raise InputError(f"{path}: the column {column} is {clean(str(values.type))[:_LONGEST_DETAIL]}, not {kind}")
     failures += wrong
     return cells
+
+
+def _plain(value: Any, hint: object) -> Any:  # noqa: ANN401  (a cell of any column)
+    """Return a cell without what pydantic would take for something else; raises TypeError or ValueError."""
+    if isinstance(value, bool):
+        raise TypeError(value)
+    if hint == _OBJECT:  # a struct, the pairs of an Arrow map, or JSON
+        content = dict(json.loads(value) if isinstance(value, str) else value)
+        return json.loads(json.dumps(content, ensure_ascii=False, default=str))
+    if isinstance(value, list):
+        value = [each for each in value if not _is_null(each)]
+        return list(map(_finding, value)) if hint == _FINDINGS else value
+    return value
+
+
+def _finding(value: Any) -> Any:  # noqa: ANN401  (an object, or only its explanation)
+    if isinstance(value, dict):
+        return {key: value.get(key) or "" for key in ("explanation", "summary")}
+    return {"explanation": value, "summary": ""}
 
 
 def _python_values(values: "pa.ChunkedArray", path: Path, column: str) -> list[Any]:
@@ -214,73 +245,10 @@ def _with_members(
     for title, number in zip(titles, numbers, strict=True):
         with suppress(TypeError, ValueError):
             if isinstance(title, str) and title in id_of:
-                members.setdefault(_whole(number), []).append(id_of[title])
+                members.setdefault(int(number), []).append(id_of[title])
     return [replace(row, entity_ids=tuple(members.get(row.community or 0, ()))) for row in communities]
-
-
-# A converter returns a cell as the version 3 type of its column, and raises TypeError or ValueError for a value that
-# is not of that type.
 
 
 def _is_null(value: object) -> bool:
     """Return whether a cell is empty; pandas writes NaN for a missing number."""
     return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def _text(value: object) -> str:
-    if isinstance(value, str) or type(value) is int:
-        return str(value)
-    raise TypeError(value)
-
-
-def _number(value: object) -> float:
-    if isinstance(value, str) and len(value) < 40:
-        value = float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(value)
-    if not abs(value) < _LARGEST_NUMBER:
-        raise ValueError(value)
-    return float(value)
-
-
-def _whole(value: object) -> int:
-    """Return a whole number; pandas writes a column of them as floats if one is missing."""
-    number = _number(value)
-    if not number.is_integer():
-        raise ValueError(value)
-    return int(number)
-
-
-def _several(one: Callable[[Any], Any], values: object) -> tuple[Any, ...]:
-    if not isinstance(values, list):
-        raise TypeError(values)
-    return tuple(one(value) for value in values if not _is_null(value))
-
-
-def _finding(value: object) -> GraphRagFinding:
-    if isinstance(value, str):
-        return GraphRagFinding(value, "")
-    if not isinstance(value, dict):
-        raise TypeError(value)
-    explanation, summary = (_text(value.get(key) or "") for key in ("explanation", "summary"))
-    return GraphRagFinding(explanation, summary)
-
-
-def _object(value: Any) -> Mapping[str, object]:  # noqa: ANN401  (a struct, the pairs of an Arrow map, or JSON)
-    """Return an object as plain JSON values; a value that JSON cannot represent becomes text."""
-    content = dict(json.loads(value) if isinstance(value, str) else value)
-    if not all(isinstance(key, str) for key in content):
-        raise TypeError(value)
-    return dict(json.loads(json.dumps(content, ensure_ascii=False, default=str)))
-
-
-_CONVERTERS: dict[object, tuple[str, Callable[[Any], Any]]] = {
-    str | None: ("a text", _text),
-    int | None: ("a whole number", _whole),
-    float | None: ("a number", _number),
-    tuple[str, ...] | None: ("a list of texts", partial(_several, _text)),
-    tuple[int, ...] | None: ("a list of whole numbers", partial(_several, _whole)),
-    tuple[GraphRagFinding, ...] | None: ("a list of findings", partial(_several, _finding)),
-    Mapping[str, object] | None: ("an object", _object),
-}
-"""The content of a column in words, and the converter of its cells."""

@@ -12,8 +12,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 from conspectus.pipelines.exchange.kg.builder import ForeignRow, ThingAttributes, TripleAttributes, types_of
-from conspectus.pipelines.exchange.kg.files import suffix_of
-from conspectus.pipelines.exchange.kg.statements import Statements, Thing, literal, thing_with_id
+from conspectus.pipelines.exchange.kg.statements import Statements, Thing, literal, suffix_of, thing_with_id
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import KgSettings

@@ -15,8 +15,7 @@ from conspectus.pipelines.exchange.kg.builder import (
     strength_of,
     types_of,
 )
-from conspectus.pipelines.exchange.kg.files import BOM, lines_of, opened, suffix_of
-from conspectus.pipelines.exchange.kg.statements import Statements, thing_with_id
+from conspectus.pipelines.exchange.kg.statements import BOM, Statements, lines_of, opened, suffix_of, thing_with_id
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage import rdf_terms as terms
 from conspectus.storage.errors import InputError

@@ -6,11 +6,10 @@ from tempfile import SpooledTemporaryFile
 from typing import Any, cast
 
 from conspectus.pipelines.exchange.kg.builder import GraphBuilder, ImportedGraph
-from conspectus.pipelines.exchange.kg.files import suffix_of
 from conspectus.pipelines.exchange.kg.json_graphs import read_json, read_jsonl
 from conspectus.pipelines.exchange.kg.nodes_and_edges import NETWORKS, read_network
 from conspectus.pipelines.exchange.kg.rdf import FORMATS, read_rdf
-from conspectus.pipelines.exchange.kg.statements import Statements
+from conspectus.pipelines.exchange.kg.statements import Statements, suffix_of
 from conspectus.pipelines.exchange.kg.tables import read_labels, read_table
 from conspectus.pipelines.readers.process import file_reader
 from conspectus.pipelines.readers.rows import Lost

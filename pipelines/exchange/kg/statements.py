@@ -1,9 +1,20 @@
-"""What readers of a graph state, sent to the process that builds the graph."""
+"""What readers of a graph read, and what they state, which is sent to the process that builds the graph."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+import bz2
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
 
 from conspectus.pipelines.exchange.kg.builder import ThingAttributes, TripleAttributes, strength_of, weight_of
+from conspectus.pipelines.readers.encodings import encoding_of
+from conspectus.storage.errors import InputError
+
+BOM = b"\xef\xbb\xbf"
+_LONGEST_DETAIL = 1000
 
 Thing = str | tuple[str, ...]
 """A thing by its name, or a pair of "id" or "literal" and a text; or "quantity", an amount and the id of its unit."""
@@ -76,4 +87,42 @@ class Statements:
         return found[0] or 1.0, found[1]
 
 
-_LONGEST_DETAIL = 1000
+def suffix_of(path: Path) -> str:
+    """Return the suffix of a file in lower case, without that of its compression.
+
+    >>> suffix_of(Path("dump.NT.gz"))
+    '.nt'
+    """
+    names = [suffix.lower() for suffix in path.suffixes]
+    if names and names[-1] in {".gz", ".bz2"}:
+        names.pop()
+    return names[-1] if names else ""
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file, numbered from 1, without line ends; InputError if the file cannot be read."""
+    with opened(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            yield number, (line.removeprefix(BOM) if number == 1 else line).rstrip(b"\r\n")
+
+
+def text_of(path: Path) -> Iterator[str]:
+    """Yield the lines of a text in its encoding, whatever its line ends; InputError if the file cannot be read.
+
+    A byte that the encoding does not have becomes a lone surrogate.
+    """
+    with opened(path) as stream:
+        encoding = encoding_of(stream)
+        stream.seek(0)
+        yield from io.TextIOWrapper(stream, encoding, "surrogateescape")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, compressed or not, to read its bytes; InputError if it cannot be read, now or later."""
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+    try:
+        with openers.get(path.suffix.lower(), open)(path, "rb") as stream:
+            yield stream
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path} cannot be read: {error}") from error

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conspectus.pipelines.exchange.kg.builder import ThingAttributes, TripleAttributes, strength_of, weight_of
-from conspectus.pipelines.exchange.kg.files import suffix_of, text_of
 from conspectus.pipelines.exchange.kg.nodes_and_edges import BETWEEN, CONNECTED, text_of_value
-from conspectus.pipelines.exchange.kg.statements import Statements, literal
+from conspectus.pipelines.exchange.kg.statements import Statements, literal, suffix_of, text_of
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import KgSettings
@@ -130,12 +129,9 @@ def read_table(path: Path, into: Statements, settings: KgSettings) -> None:
     columns, ends, is_headed = _understood(list(_rows(shown, separator)), settings.columns)
     table = _Table(into, columns, ends)
     into.form(f"{path.name}: {table.form}" if is_headed else f"{path.name}: {table.form} (there is no header)")
-    usual = csv.field_size_limit(_NO_LIMIT)  # of this process, which may read documents next
-    try:
-        for row in islice(rows, int(is_headed), None):
-            table.row(f"{path.name}:{rows.line_num + comments}", row, separator)
-    finally:
-        csv.field_size_limit(usual)
+    csv.field_size_limit(_NO_LIMIT)
+    for row in islice(rows, int(is_headed), None):
+        table.row(f"{path.name}:{rows.line_num + comments}", row, separator)
 
 
 def _rows(lines: Iterable[str], separator: str) -> "Reader":
@@ -285,7 +281,8 @@ class _Table:
 
     def _edge(self, item: str, cells: list[str], ends: _Places) -> None:
         source, at, target = cells[ends[0]], ends[1], cells[ends[2]]
-        relation = cells[at] if at is not None else self._perhaps_relation(cells)
+        perhaps = (cells[place] for place in self._perhaps if cells[place].casefold() not in _NO_RELATION)
+        relation = cells[at] if at is not None else next(perhaps, CONNECTED)
         if not (source and relation and target):
             self._into.fail(item, "a column is empty", ", ".join(cells))
             return
@@ -298,10 +295,6 @@ class _Table:
         self._into.add(source, relation, target, attributes)
         if relation == CONNECTED and any(cells[place].casefold() == "undirected" for place in self._perhaps):
             self._into.add(target, relation, source, attributes)
-
-    def _perhaps_relation(self, cells: list[str]) -> str:
-        texts = (cells[place] for place in self._perhaps)
-        return next((text for text in texts if text.casefold() not in _NO_RELATION), CONNECTED)
 
     def _thing(self, item: str, cells: list[str]) -> None:
         if self._id is None or not cells[self._id]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.exchange.export_result import ExportResult
+from conspectus.pipelines.exchange.exports import ExportResult
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 from conspectus.storage.text.nlp import CONCEPT, TITLE

@@ -1,11 +1,13 @@
 """Packages: zip archives of XML parts, those of Office Open XML (ECMA-376 part 2) with references to each other.
 
+Texts and presentations of LibreOffice and others (.odt, .odp), and electronic books (EPUB 2 and 3) are read here.
+
 Only the parts that contain text are read, pictures and fonts are not unpacked. Elements
 are identified by their local names, so that the strict and the transitional form of the standard are read alike.
 """
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +16,17 @@ from urllib.parse import unquote
 from zipfile import ZipFile
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.pipelines.readers.guards import local, open_zip, parse_xml, read_member
-from conspectus.pipelines.readers.rows import sensible_title
+from conspectus.pipelines.readers.guards import local, member_blocks, open_zip, parse_xml
+from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Lost, Row, folded, markdown_table, sensible_title
+from conspectus.pipelines.readers.web.page import add_page, decoded_page, parse_page
+from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_SAME = ("subject", "keywords", "description", "created", "modified", "language")
+_SAME = ("title", "subject", "keywords", "description", "created", "modified", "language")
 _PROPERTIES = {"creator": "author", **{name: name for name in _SAME}}
 
 
@@ -44,49 +48,66 @@ class Package:
     def read(self, name: str) -> bytes | None:
         """Return a member, None if it does not exist."""
         member = self._members.get(name.casefold())
-        return None if member is None else read_member(self._archive, member)
+        return None if member is None else b"".join(member_blocks(self._archive, member))
 
     def part(self, name: str, *, doctype: bool = False) -> "_Element | None":
         """Return the root element of a part, None if it does not exist."""
         content = self.read(name)
         return None if content is None else parse_xml(content, name, doctype=doctype)
 
+    def needed(self, name: str, otherwise: str, *, doctype: bool = False) -> "_Element":
+        """Return the root element of a part; raises Unreadable, with the reason `otherwise`, if it does not exist."""
+        root = self.part(name, doctype=doctype)
+        if root is None:
+            raise Unreadable("damaged document", otherwise)
+        return root
+
     def relations(self, name: str) -> dict[str, PartRelationship]:
         """Return the relationships of a part ("" for the package itself) within the package, by their ids."""
         folder, base = posixpath.split(name)
         root = self.part(posixpath.join(folder, "_rels", f"{base}.rels"))
         found = {}
-        for node in root if root is not None else ():
+        for node in root.iterfind("{*}Relationship") if root is not None else ():
             target, id_ = node.get("Target"), node.get("Id")
-            if local(node) == "Relationship" and target and id_ and node.get("TargetMode") != "External":
+            if target and id_ and node.get("TargetMode") != "External":
                 path = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
                 found[id_] = PartRelationship((node.get("Type") or "").rpartition("/")[2], path)
         return found
 
     def main_part(self, expected: str) -> tuple[str, "_Element"]:
         """Return the name and root of the main part; raises Unreadable if its type is not `expected`."""
-        name, root = self._of_kind("officeDocument")
-        if root is None:
-            raise Unreadable("damaged document", "the package has no main part")
+        name = self._of_kind("officeDocument")
+        root = self.needed(name, "the package has no main part")
         if local(root) != expected:
             raise Unreadable("damaged document", f"the main part is a {local(root)}, not a {expected}")
         return name, root
 
-    def _of_kind(self, kind: str) -> "tuple[str, _Element | None]":
-        name = next((relation.target for relation in self.relations("").values() if relation.kind == kind), "")
-        return name, self.part(name) if name else None
+    def _of_kind(self, kind: str) -> str:
+        return next((relation.target for relation in self.relations("").values() if relation.kind == kind), "")
 
     def properties(self) -> tuple[str | None, dict[str, str]]:
         """Return the title and the other core properties that are not empty; none if they are damaged."""
         try:
-            _, root = self._of_kind("core-properties")
+            root = self.part(self._of_kind("core-properties"))
         except Unreadable:
             return None, {}
-        values = {local(node): " ".join(clean(node.text or "").split()) for node in root} if root is not None else {}
-        known = {ours: values[theirs] for theirs, ours in _PROPERTIES.items() if values.get(theirs)}
-        if known.get("author") in ("python-docx", "Unknown", "Microsoft Office User"):
-            del known["author"]
-        return sensible_title(values.get("title")), known
+        return described(root, _PROPERTIES)
+
+
+def described(root: "_Element | None", names: Mapping[str, str]) -> tuple[str | None, dict[str, str]]:
+    """Return the title in some elements of metadata, and the other values; `names` are ours by those of elements."""
+    found: dict[str, dict[str, None]] = {}
+    for node in root.iter() if root is not None else ():
+        name, text = names.get(local(node)), " ".join(clean(node.text or "").split())
+        if name and text:
+            found.setdefault(name, {})[text] = None
+    title = next(iter(found.pop("title", {})), None)
+    if found.keys() & {"author"} and not found["author"].keys() - _NOBODY:
+        del found["author"]
+    return sensible_title(title), {name: "; ".join(texts) for name, texts in found.items()}
+
+
+_NOBODY = frozenset(("python-docx", "Unknown", "Microsoft Office User"))
 
 
 @contextmanager
@@ -97,8 +118,6 @@ def open_package(path: Path, max_bytes: int) -> Iterator[Package]:
     """
     with path.open("rb") as stream:
         head = stream.read(8)
-        if not head:
-            raise Unreadable("empty")
         if head == _OLE:
             if _ENCRYPTED in head + stream.read():
                 raise Unreadable("encrypted", "it opens with a password only")
@@ -109,23 +128,125 @@ def open_package(path: Path, max_bytes: int) -> Iterator[Package]:
         yield Package(archive)
 
 
-def shown(element: "_Element") -> Iterator["_Element"]:
-    """Yield the children of an element; of alternatives for different program versions, only the first."""
-    for child in element:
-        if local(child) == "AlternateContent":
-            yield from next(([*node] for node in child if local(node) == "Choice"), [])
+def value(element: "_Element | None", name: str) -> str | None:
+    """Return an attribute by its local name, None for a missing element too."""
+    attributes = element.items() if element is not None else ()
+    return next((str(text) for key, text in attributes if str(key).rpartition("}")[2] == name), None)
+
+
+def own(element: "_Element", *tags: str) -> "Iterator[_Element]":
+    """Yield descendants with some tags that are in no other element of the tag of `element`: the rows of a table."""
+    outer = f"{{*}}{local(element)}"
+    for node in element.iter(*(f"{{*}}{tag}" for tag in tags)):
+        if next(node.iterancestors(outer), None) is element:
+            yield node
+
+
+_LEFT_OUT = [
+    f"{{*}}{name}" for name in "tracked-changes annotation annotation-end forms sequence-decls table-of-content".split()
+]
+_SIGNS = {"tab": " ", "line-break": "\n", "s": " ", "p": "\n"}
+_NAMES = {"title": "title", "creator": "author", "initial-creator": "author", "language": "language", "date": "date"}
+
+
+def read_odt(path: Path, settings: InputSettings) -> Iterator[Row]:
+    """Yield a text or a presentation as one row with its headings and slides as places."""
+    from lxml import etree
+
+    with open_package(path, settings.max_archive_bytes) as package:
+        if b"encryption-data" in (package.read("META-INF/manifest.xml") or b""):
+            raise Unreadable("encrypted", "the document has a password")
+        content = package.needed("content.xml", "content.xml is missing")
+        title, metadata = described(package.part("meta.xml"), _NAMES)
+    etree.strip_elements(content, *_LEFT_OUT, with_tail=False)
+    draft = Draft(settings)
+    slides = 0
+    for node in content.iter("{*}page", "{*}h", "{*}p", "{*}table"):
+        name = local(node)
+        if next(node.iterancestors("{*}h", "{*}p", "{*}table"), None) is not None:
+            continue
+        if name == "page":
+            slides += 1
+            draft.begin("slide", str(slides))
+        elif name == "table":
+            cells = (
+                [" ".join(_text(cell, draft).split()) for cell in own(row, "table-cell")]
+                for row in own(node, "table-row")
+            )
+            rows = list(cells)
+            draft.add(markdown_table(rows, n_headers=1 if len(rows) > 1 else 0))
+        elif name == "h":
+            level = value(node, "outline-level") or "1"
+            draft.add_heading(_text(node, draft), int(level) if level.isdecimal() else 1)
         else:
-            yield child
+            text, in_list = _text(node, draft), next(node.iterancestors("{*}list"), None) is not None
+            draft.add(f"- {text}" if in_list and text else text, "\n" if in_list else "\n\n")
+    heading = next((place.label for place in draft.places if place.level == 1), None)
+    yield draft.row(title or heading, metadata)
 
 
-def value(element: "_Element", name: str) -> str | None:
-    """Return an attribute by its local name."""
-    return next((str(text) for key, text in element.items() if str(key).rpartition("}")[2] == name), None)
+def _text(element: "_Element", draft: Draft) -> str:
+    """Return the text of a paragraph, with marks at its links."""
+    return folded("".join(_pieces(element, draft)))
 
 
-def child(element: "_Element", *names: str) -> "_Element | None":
-    """Return the first descendant along a path of local names."""
-    found: _Element | None = element
-    for name in names:
-        found = next((node for node in found if local(node) == name), None) if found is not None else None
-    return found
+def _pieces(element: "_Element", draft: Draft) -> Iterator[str]:
+    mark = draft.opening(value(element, "href") or "") if local(element) == "a" else ""
+    yield mark
+    yield clean(element.text or "").translate(NO_MARKS)
+    for node in element:
+        yield _SIGNS.get(local(node), "")
+        yield from _pieces(node, draft)
+        yield clean(node.tail or "").translate(NO_MARKS)
+    yield draft.closing(mark)
+
+
+_PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+_METADATA = {"creator": "author", **{name: name for name in ("title", "language", "publisher", "date", "subject")}}
+
+
+def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield a book as one row with its headings as places; a chapter that is damaged or missing is `Lost`.
+
+    Raises Unreadable for a book whose chapters are encrypted (fonts may be).
+    """
+    draft = Draft(settings)
+    lost = []
+    with open_package(path, settings.max_archive_bytes) as package:
+        container = package.needed("META-INF/container.xml", "no EPUB", doctype=True)
+        name = next((element.get("full-path") or "" for element in container.iter("{*}rootfile")), "")
+        book = package.needed(name, "the book has no package document", doctype=True)
+        chapters = _chapters(book, posixpath.dirname(name))
+        encryption = package.part("META-INF/encryption.xml", doctype=True)
+        covered = encryption.iter("{*}CipherReference") if encryption is not None else ()
+        if not {unquote(element.get("URI") or "") for element in covered}.isdisjoint(chapters):
+            raise Unreadable("encrypted", "the book is protected against copying")
+        for chapter in chapters:
+            try:
+                if (content := package.read(chapter)) is None:
+                    raise Unreadable("damaged document", f"{chapter} is missing")
+                root = parse_page(decoded_page(content))
+                if root is not None:
+                    add_page(root, draft)
+            except Unreadable as error:
+                if error.reason.startswith("longer than"):
+                    raise
+                lost.append(Lost(None, f"chapter {chapter} cannot be read", f"{error.reason}: {error.detail}"))
+    yield draft.row(*described(next(book.iter("{*}metadata"), None), _METADATA))
+    yield from lost
+
+
+def _chapters(book: "_Element", folder: str) -> list[str]:
+    """Return the names of the chapters in reading order; raises Unreadable if there is none."""
+    manifest = {
+        element.get("id"): posixpath.normpath(
+            posixpath.join(folder, unquote(element.get("href") or "").partition("#")[0])
+        )
+        for element in book.iter("{*}item")
+        if element.get("media-type") in _PAGES
+    }
+    spine = [element.get("idref") for element in book.iter("{*}itemref")]
+    chapters = list(dict.fromkeys(manifest[id_] for id_ in spine if id_ in manifest))
+    if not chapters:
+        raise Unreadable("damaged document", "the book has no chapters")
+    return chapters

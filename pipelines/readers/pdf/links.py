@@ -1,20 +1,222 @@
-"""The links inside a PDF: from words on a page to a place on another page, or to an address.
+"""What PDFium says beside the text of pages: fonts, links, and the outline of the file.
 
-PDFium returns the rectangle and the target of each link. The words are those within the rectangle; the place is the
-line at the target height.
+The outline is the bookmarks, else the table of contents, else numbered headings. The words of a link are those within
+its rectangle; the place is the line at the target height. The largest lines of a page are its title, lines in a
+monospaced font are code; PDFium returns the font of each character, and only a few of each line are queried.
 """
 
 import ctypes
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import regex
 from conspectus.pipelines.readers.encodings import clean
+from conspectus.pipelines.readers.pdf.lists import Bookmark, ListPages, level_of, numbered_headings, printed_numbers
 from conspectus.pipelines.readers.pdf.unwrap import Flow, lines_of
-from conspectus.storage.records import Anchor, Hyperlink
+from conspectus.pipelines.readers.rows import as_title
+from conspectus.storage.records import Anchor, Hyperlink, Place
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
+
+_BREAK = "\r\n"
+_NO_SIGN = " \t\r\n\0\xa0"
+_ASKED = 5
+"""Number of characters of a line whose fonts are queried."""
+_FEWEST_OF_CODE = 2
+"""Minimum number of lines of a listing; a lone line may be a term, or a name in running text."""
+_MONOSPACED = regex.compile(
+    r"mono|nimbusmon|courier|typewriter|consol|menlo|fixed|lettergothic|teletype|inconsolata|andale|code"
+    r"|(?:cm|lm|sf|ec)(?:sl|it)?tt",
+    regex.I,
+)
+_FIXED_PITCH = 1
+_MOST_BLANKS = 40
+_LARGER = 1.2
+"""Minimum ratio of the title's height to that of most lines of its page."""
+_FIRST_LINES = 8
+"""Number of lines within which the title begins."""
+_LONGEST_TITLE = 150
+_LETTERS = regex.compile(r"\p{L}{2}")
+
+
+class _Line(NamedTuple):
+    """A line of a page, and the positions of some of its characters on the page, from the first to the last."""
+
+    text: str
+    asked: list[int]
+
+
+class PageFonts:
+    """The fonts of the lines of a page that is open; its `text` has line breaks as PDFium writes them."""
+
+    def __init__(self, page: "PdfTextPage", text: str) -> None:
+        self._page = page
+        self._lines: list[_Line] = []
+        start = 0
+        for line in _by_position(page, text).split(_BREAK):
+            seen = [start + at for at, sign in enumerate(line) if sign not in _NO_SIGN]
+            steps = min(_ASKED, len(seen))
+            asked = [seen[round(step * (len(seen) - 1) / max(steps - 1, 1))] for step in range(steps)]
+            self._lines += [_Line(line.replace("\0", ""), asked)] if asked else []
+            start += len(line) + len(_BREAK)
+
+    def code(self) -> dict[str, list[str]]:
+        """Return the lines of listings, indented as printed, by their form as lines of text (`lines_of`).
+
+        A line that is printed several times occurs as often, in order.
+        """
+        found: dict[str, list[str]] = {}
+        for is_code, lines in groupby(self._lines, key=lambda line: all(map(self._is_monospaced, line.asked))):
+            if is_code and len(run := list(lines)) >= _FEWEST_OF_CODE:
+                for line_of_text, printed in self._indented(run):
+                    found.setdefault(line_of_text, []).append(printed)
+        return found
+
+    def title(self) -> str:
+        """Return the largest lines at the top of the page; "" if none is larger than most."""
+        heights = [median(self._box(at)[1] for at in line.asked) for line in self._lines]
+        if len(heights) < 2:
+            return ""
+        top = max(heights[:_FIRST_LINES])
+        if top < _LARGER * median(heights):
+            return ""
+        first = heights.index(top)
+        last = first
+        while last + 1 < len(heights) and heights[last + 1] >= 0.95 * top:
+            last += 1
+        said = " ".join(line.text.strip() for line in self._lines[first : last + 1])
+        title = as_title(" ".join(lines_of(clean(said)))) or ""
+        return title if _LETTERS.search(title) and len(title) <= _LONGEST_TITLE else ""
+
+    def _is_monospaced(self, at: int) -> bool:
+        from pypdfium2 import raw
+
+        name, flags = ctypes.create_string_buffer(128), ctypes.c_int()
+        raw.FPDFText_GetFontInfo(self._page, at, name, 128, ctypes.byref(flags))
+        return bool(flags.value & _FIXED_PITCH) or _MONOSPACED.search(name.value.decode("utf-8", "replace")) is not None
+
+    def _indented(self, run: Sequence[_Line]) -> Iterator[tuple[str, str]]:
+        """Yield the lines of a listing, indented by blanks that span their distance from the leftmost one."""
+        lefts = [self._box(line.asked[0])[0] for line in run]
+        spans = [(self._box(line.asked[-1])[0] - left, line.asked) for line, left in zip(run, lefts, strict=True)]
+        widths = [span / (asked[-1] - asked[0]) for span, asked in spans if span > 0 and len(asked) > 1]
+        for line, left in zip(run, lefts, strict=True):
+            blanks = round((left - min(lefts)) / median(widths)) if widths else 0
+            for plain in lines_of(said := clean(line.text))[:1]:
+                yield plain, " " * min(blanks, _MOST_BLANKS) + said.strip()
+
+    def _box(self, at: int) -> tuple[float, float]:
+        """Return the left edge and the height of a character, in points."""
+        left, bottom, _, top = self._page.get_charbox(at, loose=True)
+        return left, top - bottom
+
+
+def _by_position(page: "PdfTextPage", text: str) -> str:
+    """Return the text of a page with one character for each of its positions, NUL for an unreadable one."""
+    from pypdfium2 import raw
+
+    count = page.count_chars()
+    if len(text) == count:
+        return text
+    return "".join(chr(raw.FPDFText_GetUnicode(page, at)) for at in range(count))
+
+
+_NUMBERED = re.compile(r"(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}\.? |(?:chapter|appendix) \w+[.:]? )", re.I)
+"""Text that may precede a title on its page without being part of the bookmark."""
+
+_QUALIFIED = re.compile(r",| \(")
+"""Text after the word itself in a term of an index: "arrays, indexed", "abort (C-g)"."""
+
+
+def bookmarks(document: "PdfDocument") -> Iterator[Bookmark]:
+    """Yield the bookmarks with a target page, in order."""
+    for entry in document.get_toc():
+        target = entry.get_dest()
+        page, title = target.get_index() if target else None, as_title(entry.get_title())
+        if page is not None and page >= 0 and title:
+            yield Bookmark(title, page, entry.level + 1)
+
+
+def title_lines(pages: Sequence[Sequence[str]], outline: Sequence[Bookmark]) -> list[set[str]]:
+    """Return, by page, the lines that are the title of a bookmark, with or without a number before it."""
+    titles: dict[int, set[str]] = {}
+    for bookmark in outline:
+        titles.setdefault(bookmark.page, set()).add(bookmark.title.casefold())
+    return [
+        {
+            line
+            for line in (lines if at in titles else ())
+            if {line.casefold(), _NUMBERED.sub("", line, count=1).casefold()} & titles[at]
+        }
+        for at, lines in enumerate(pages)
+    ]
+
+
+def page_numbers(pages: Sequence[Sequence[str]], labels: Sequence[str]) -> dict[str, int]:
+    """Return the pages by the labels used in contents and indexes: the file's, or the printed page numbers."""
+    plain = [str(number + 1) for number in range(len(pages))]
+    said = (printed_numbers(pages) if list(labels) == plain else []) or labels
+    return {label: at for at, label in reversed(list(enumerate(said)))}
+
+
+def listed_headings(lists: ListPages) -> list[Bookmark]:
+    """Return bookmarks for the entries of the table of contents that are separate lines on a later page.
+
+    Without such a table, for lines with consecutive numbers ("2.1 Title").
+    """
+    where: dict[str, list[int]] = {}
+    for number, page in enumerate(lists.pages):
+        for line in page:
+            where.setdefault(line.casefold(), []).append(number)
+    found: list[Bookmark] = []
+    at = 0
+    for title in lists.contents:
+        line = title.casefold()
+        pages = where.get(line) or where.get(_NUMBERED.sub("", line, count=1)) or []
+        following = next((page for page in pages if page >= at), None)
+        if following is not None:
+            at = following
+            found.append(Bookmark(title, at, level_of(title)))
+    return found or numbered_headings(lists.pages)
+
+
+def heading_places(flowing: Flow, outline: Sequence[Bookmark]) -> Iterator[Place]:
+    """Yield the bookmarks at their titles on the page or, if the title is not found, at the beginning of the page."""
+    reached: dict[int, int] = {}
+    for bookmark in outline:
+        if (span := flowing.span(bookmark.page)) is None:
+            continue
+        found = _title_pattern(bookmark.title).search(flowing.text, reached.get(bookmark.page, span[0]), span[1])
+        if found:
+            reached[bookmark.page] = found.end()
+        yield Place(found.start() if found else span[0], "heading", bookmark.title, bookmark.level)
+
+
+def _title_pattern(title: str) -> re.Pattern[str]:
+    """Return a pattern for a title at the beginning of a line, with any spacing and numbering."""
+    words = r"\s+".join(map(re.escape, title.split()))
+    return re.compile(rf"^(?:{_NUMBERED.pattern})?{words}(?!\w)", re.I | re.M)
+
+
+def index_links(flowing: Flow, terms: Sequence[tuple[str, str]], numbers: Mapping[str, int]) -> Iterator[Hyperlink]:
+    """Yield a link "index" for each term of the index, at its first occurrence on the page that the index names."""
+    folded = flowing.text.casefold()
+    if len(folded) != len(flowing.text):  # the case-folded form of a few letters is longer
+        folded = flowing.text.lower() if len(flowing.text.lower()) == len(flowing.text) else flowing.text
+    for term, label in terms:
+        if (span := flowing.span(numbers.get(label, -1))) is None:
+            continue
+        for words in dict.fromkeys((term, _QUALIFIED.split(term)[0])):
+            at = folded.find(words.casefold(), *span) if len(words) > 1 else -1
+            if at >= 0:
+                yield Hyperlink(at, at + len(words), "#", kind="index")
+                break
+
 
 _LONGEST_ADDRESS = 2_000
 _BELOW = 30.0
@@ -81,29 +283,25 @@ def placed(
 
     `lines` are those at each page and height that links target.
     """
-    ends = flowing.ends
     made: list[Hyperlink] = []
     anchors: dict[str, Anchor] = {}
     for number, on_page in enumerate(links):
-        start = flowing.starts[number]
-        for link in on_page if start is not None else ():
-            at = flowing.text.find(link.text, start, ends[number])
-            if at < 0:
-                continue
-            target = link.address or _anchor(link, lines, flowing, anchors)
+        start, end = flowing.span(number) or (0, 0)
+        for link in on_page:
+            at = flowing.text.find(link.text, start, end)
+            target = (link.address or _anchor(link, lines, flowing, anchors)) if at >= 0 else ""
             if target:
-                made.append(Hyperlink(at, at + len(link.text), target))
                 start = at + len(link.text)
+                made.append(Hyperlink(at, start, target))
     return made, sorted(anchors.values(), key=lambda anchor: (anchor.start, anchor.id))
 
 
 def _anchor(link: PageLink, lines: Mapping[tuple[int, float], str], flowing: Flow, anchors: dict[str, Anchor]) -> str:
     """Return the address of a link's target place within the text, and add its anchor; "" without a place."""
-    start = flowing.starts[link.page] if link.page < len(flowing.starts) else None
-    if start is None:
+    if (span := flowing.span(link.page)) is None:
         return ""
     line = lines.get((link.page, link.top), "") if link.top is not None else ""
-    at = flowing.text.find(line, start, flowing.ends[link.page]) if line else -1
-    at = at if at >= 0 else start
+    at = flowing.text.find(line, *span) if line else -1
+    at = at if at >= 0 else span[0]
     anchors[f"at-{at}"] = Anchor(at, f"at-{at}")
     return f"#at-{at}"

@@ -1,17 +1,116 @@
-"""Find tables of contents and back-of-book indexes among the lines of a PDF: lists with page references.
+"""Find the lines of a PDF that are not its text: running headers and footers, tables of contents and indexes.
 
-They repeat words without making statements, so they are not text to retrieve and quote. Their content is stored as
-headings (if the file has no bookmarks) and as terms with the pages that the index names.
+Tables of contents and back-of-book indexes are lists with page references. They repeat words without making statements.
+Their content is stored as headings (if the file has no bookmarks) and as terms with the pages that the index names.
 
 A list begins at a line that is its title ("Contents", "Concept Index"), or if five consecutive lines have dot leaders.
 It continues, across pages, while at most a few consecutive lines are not entries.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
-from conspectus.pipelines.readers.pdf.page_headers import Page
+import regex
+
+Page = Sequence[str]
+"""The lines of a page, none empty, stripped and with single blanks."""
+
+_FEWEST_PAGES = 4
+_FEWEST_LINES = 8
+"""On a page with fewer lines one line at the top and bottom can be a header or footer, on other pages two."""
+
+_PRINTED = re.compile(r"(?:(\d{1,5}) .*|.* (\d{1,5})|[-–— \[]*(\d{1,5})[-\]–— ]*)$", re.S)
+_STOPPED = regex.compile(r"[.!?:;,。！？…][\p{Pe}\p{Pf}\"']*$")
+_ANY_LETTER = regex.compile(r"\p{L}")
+_ONE_WORD = regex.compile(r"\p{L}+[.:]?")
+_PAGE_WORDS = frozenset("page p pg seite s página pagina pág pag strona str sida side sivu blad страница стр".split())
+
+
+def without_furniture(
+    pages: Sequence[Page], labels: Sequence[str], kept: Sequence[Container[str]] | None = None
+) -> list[Page]:
+    """Return the pages without headers, footers and page numbers.
+
+    Three kinds of lines at the top or bottom of a page are removed: a line that, apart from the page number, occurs on
+    more than half of the pages and does not end like a sentence; the page number itself, if most pages have one at an
+    edge; and an outermost line that begins or ends with the page number, if most pages have such a line on that side
+    and most of these lines repeat their words. The page number is the page's label, or the printed one if it increases
+    by one per page. Documents of fewer than four pages are unchanged, as are lines in `kept` (by page), a word and the
+    number at the top ("Question 7"), which may be a heading, and pages that would lose all their lines.
+    """
+    if len(pages) < _FEWEST_PAGES:
+        return list(pages)
+    for numbers in filter(None, (labels, printed_numbers(pages))):
+        below = [page[::-1] for page in pages]
+        ends = zip(pages, below, numbers, strict=True)
+        numbered = sum(any(_has_number(end[0], label) for end in (top, foot) if end) for top, foot, label in ends)
+        is_numbered = 2 * numbered > sum(map(bool, pages))
+        of_each = kept or [()] * len(pages)
+        heads = _furniture(pages, numbers, of_each, is_numbered, at_top=True)
+        feet = _furniture(below, numbers, of_each, is_numbered, at_top=False)
+        pages = [
+            page[head : max(head, len(page) - foot)] or page
+            for page, head, foot in zip(pages, heads, feet, strict=True)
+        ]
+    return list(pages)
+
+
+def _furniture(
+    pages: Sequence[Page], labels: Sequence[str], kept: Sequence[Container[str]], is_numbered: bool, *, at_top: bool
+) -> list[int]:
+    """Return how many lines at the beginning of each page are headers, or footers of pages whose last line is first."""
+    half = sum(map(bool, pages)) / 2
+    edges = [page[: 1 if len(page) < _FEWEST_LINES else 2] for page in pages]
+    labelled = list(zip(edges, labels, kept, strict=True))
+    shapes = Counter(shape for edge, label, _ in labelled for shape in {_shape(line, label) for line in edge})
+    words = Counter(_shape(edge[0], label) for edge, label, _ in labelled if edge and _has_number(edge[0], label))
+    repeat_words = words.total() > half and 2 * sum(count for count in words.values() if count > 1) > words.total()
+
+    def goes(line: str, label: str, is_outermost: bool) -> bool:
+        if _is_number(line, label):
+            return is_numbered
+        if at_top and _may_be_heading(line, label):
+            return False
+        if is_outermost and repeat_words and _has_number(line, label):
+            return True
+        return shapes[_shape(line, label)] > half and not _STOPPED.search(line) and bool(_ANY_LETTER.search(line))
+
+    gone = []
+    for edge, label, stay in labelled:
+        stays = (at for at, line in enumerate(edge) if line in stay or not goes(line, label, at == 0))
+        gone.append(next(stays, len(edge)))
+    return gone
+
+
+def printed_numbers(pages: Sequence[Page]) -> list[str]:
+    """Return the page numbers printed on the pages if most pages have consecutive ones; else nothing."""
+    shifts: Counter[int] = Counter()
+    for at, page in enumerate(pages):
+        found = (_PRINTED.match(line) for line in {page[0], page[-1]}) if page else ()
+        shifts.update({int(next(filter(None, item.groups()))) - at for item in found if item})
+    shift, count = shifts.most_common(1)[0] if shifts else (0, 0)
+    return [str(at + shift) for at in range(len(pages))] if count > sum(map(bool, pages)) / 2 else []
+
+
+def _shape(line: str, label: str) -> str:
+    return re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "\0", line, count=1)
+
+
+def _may_be_heading(line: str, label: str) -> bool:
+    """Return whether a line is a word and the page number, and the word does not mean page."""
+    word, _, number = line.rpartition(" ")
+    return number == label and bool(_ONE_WORD.fullmatch(word)) and word.strip(".:").casefold() not in _PAGE_WORDS
+
+
+def _is_number(line: str, label: str) -> bool:
+    return line.strip("-–— []|") == label
+
+
+def _has_number(line: str, label: str) -> bool:
+    return _is_number(line, label) or line.startswith(f"{label} ") or line.endswith(f" {label}")
+
 
 _PAGE = r"(?:\d{1,4}|[ivxlcdm]{1,7}|[A-Z]-?\d{1,3})"
 _LEADER = re.compile(rf"(?P<title>.*?)[ ]?(?:\.\.\.|(?:\.[ ]?){{2,}})[ ]?(?P<pages>{_PAGE}(?:[,;–-][ ]?{_PAGE})*)$")
@@ -46,19 +145,20 @@ _MOST_TERMS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class ListEntry:
-    """A line of a table of contents: `title` with its number, and the depth shown by the number, from 1."""
+class Bookmark:
+    """A heading and its page, from 0; `level` is its depth, from 1."""
 
     title: str
+    page: int
     level: int
 
 
 @dataclass(slots=True)
 class ListPages:
-    """The pages without their lists, and the lists' content: entries of contents, and terms with page labels."""
+    """The pages without their lists, and the lists' content: titles in contents, and terms with page labels."""
 
     pages: list[list[str]]
-    contents: list[ListEntry] = field(default_factory=list)
+    contents: list[str] = field(default_factory=list)
     terms: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -81,7 +181,7 @@ def without_lists(pages: Sequence[Page]) -> ListPages:
         if is_index:
             found.terms += [(title, label) for title, labels in entries for label in labels][:_MOST_TERMS]
         else:
-            found.contents += [ListEntry(title, _level(title)) for title, _ in entries]
+            found.contents += [title for title, _ in entries]
         at = end
     left = iter(range(len(lines)))
     found.pages = [[line for line in page if next(left) not in gone] for page in pages]
@@ -90,12 +190,12 @@ def without_lists(pages: Sequence[Page]) -> ListPages:
     return found
 
 
-def numbered_headings(pages: Sequence[Page]) -> Iterator[tuple[int, ListEntry]]:
-    """Yield (page, entry) for lines "2.1 Title" with consecutive numbers from 1 on; nothing if they are few.
+def numbered_headings(pages: Sequence[Page]) -> list[Bookmark]:
+    """Return bookmarks for lines "2.1 Title" with consecutive numbers from 1 on; nothing if they are few.
 
     They are the headings of a document that has neither bookmarks nor a table of contents.
     """
-    found: list[tuple[int, ListEntry]] = []
+    found: list[Bookmark] = []
     last: tuple[int, ...] = ()
     for number, page in enumerate(pages):
         for line in page:
@@ -106,9 +206,8 @@ def numbered_headings(pages: Sequence[Page]) -> Iterator[tuple[int, ListEntry]]:
             successors = {(*last[:depth], last[depth] + 1) for depth in range(len(last))} | {(*last, 1)}
             if parts in successors:
                 last = parts
-                found.append((number, ListEntry(line, len(parts))))
-    if sum(entry.level == 1 for _, entry in found) >= _FEWEST:
-        yield from found
+                found.append(Bookmark(line, number, len(parts)))
+    return found if sum(entry.level == 1 for entry in found) >= _FEWEST else []
 
 
 def _begins(lines: Sequence[tuple[int, str]], at: int, n_pages: int) -> bool | None:
@@ -176,6 +275,7 @@ def _entry(line: str, is_index: bool, n_pages: int) -> tuple[str, list[str]] | N
     return found["title"].strip(" .,"), labels
 
 
-def _level(title: str) -> int:
+def level_of(title: str) -> int:
+    """Return the depth of a heading that its number shows, 1 without a number."""
     number = _NUMBER.match(title)
     return number[1].count(".") + 1 if number else 1

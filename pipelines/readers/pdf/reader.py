@@ -1,48 +1,46 @@
-"""Read PDF files page by page: the text by PDFium; labels, bookmarks and document information by pypdf.
+"""Read PDF files page by page with PDFium: text, labels, bookmarks, links, forms and document information.
 
 PDFium places every letter before it forms lines, so words that are separated only by position, as in TeX, stay
 separate.
 """
 
-import logging
+import ctypes
 import re
-import struct
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
-from conspectus.pipelines.readers.pdf.characters import in_logical_order
-from conspectus.pipelines.readers.pdf.columns import in_reading_order
-from conspectus.pipelines.readers.pdf.fonts import PageFonts
-from conspectus.pipelines.readers.pdf.links import PageLink, line_at, links_on, placed
-from conspectus.pipelines.readers.pdf.lists import without_lists
-from conspectus.pipelines.readers.pdf.outline import (
-    Bookmark,
+from conspectus.pipelines.readers.page_layout import in_reading_order
+from conspectus.pipelines.readers.pdf.links import (
+    PageFonts,
+    PageLink,
     bookmarks,
     heading_places,
     index_links,
+    line_at,
+    links_on,
     listed_headings,
     page_numbers,
+    placed,
     title_lines,
 )
-from conspectus.pipelines.readers.pdf.page_headers import without_furniture
-from conspectus.pipelines.readers.pdf.unwrap import Flow, flow, lines_of
+from conspectus.pipelines.readers.pdf.lists import Bookmark, without_furniture, without_lists
+from conspectus.pipelines.readers.pdf.unwrap import Flow, flow, in_logical_order, lines_of
 from conspectus.pipelines.readers.rows import Lost, Row, listed, sensible_title, too_long
 from conspectus.pipelines.readers.scans import LONGEST_SIDE, Scan, recognised, why_not, with_confidence
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
-    from pypdf import PdfReader
-    from pypdfium2 import PdfDocument
+    from pypdfium2 import PdfDocument, PdfPage
 
 _DIVIDES = "\ufffe"
 """The character that PDFium writes for the hyphen of a word divided at a line's end; the line continues after it."""
 _DATE = re.compile(r"(?:D:)?(\d{4})(?:(\d\d)(\d\d)?)?(?:(\d\d)(\d\d)(\d\d)?)?")
+_INFORMATION = {"Title": "title", "Author": "author", "Subject": "subject", "Keywords": "keywords"}
 
 
 def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
@@ -54,38 +52,31 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     installed; otherwise they are lost, and named, as are embedded files. Raises Unreadable for an encrypted file (one
     with an empty password is read), one without any text, and one that is too damaged.
     """
-    from pypdf import PdfReader
-    from pypdf.errors import DependencyError
+    from pypdfium2 import PdfDocument, PdfiumError, raw
 
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it logs every oddity; ours are rows of failures
-    errors = _errors()
-    with path.open("rb") as stream:
-        try:
-            reader = PdfReader(stream)
-            if reader.is_encrypted and not reader.decrypt(""):
-                raise Unreadable("encrypted", "it opens with a password only")
-            n_pages = len(reader.pages)
-        except DependencyError as error:
-            raise Unreadable("encrypted", str(error)) from error
-        except errors as error:
-            if path.stat().st_size == 0:
-                raise Unreadable("empty") from error
-            raise Unreadable("not a readable PDF", _line(error)) from error
-        if not n_pages:
-            raise Unreadable("not a readable PDF", "it has no pages")
-        pages = _read_pages(path, n_pages, settings)
-        labels = _labels(reader, n_pages)
-        outline = bookmarks(reader, errors)
-        information = _information(reader)
-        fields, embedded = _beside(reader)
+    try:
+        document = PdfDocument(path)
+    except PdfiumError as error:
+        if error.err_code == raw.FPDF_ERR_PASSWORD:
+            raise Unreadable("encrypted", "it opens with a password only") from error
+        raise Unreadable("not a readable PDF", _line(error)) from error
+    with closing(document):
+        document.init_forms()
+        n_pages = len(document)
+        pages = _read_pages(document, n_pages, settings)
+        labels = [_on_a_line(document.get_page_label(page)) or str(page + 1) for page in range(n_pages)]
+        outline = list(bookmarks(document))
+        information = _information(document)
+        embedded = [_on_a_line(document.get_attachment(at).get_name()) for at in range(document.count_attachments())]
     if not any(pages.lines):
-        if pages.lost:
-            raise Unreadable("not a readable PDF", f"{pages.lost[0].reason}: {pages.lost[0].detail}")
+        if pages.lost or not n_pages:
+            why = f"{pages.lost[0].reason}: {pages.lost[0].detail}" if pages.lost else "it has no pages"
+            raise Unreadable("not a readable PDF", why)
         count = f"{n_pages} {'page' if n_pages == 1 else 'pages'} without a text layer"
         raise Unreadable("no text", f"{count}; {why_not(settings) or 'no letters were found on them'}")
     row = _row(pages, labels, outline, information)
-    if fields:
-        row = replace(row, text="\n\n".join([row.text, "\n".join(fields)]))
+    if pages.fields:
+        row = replace(row, text="\n\n".join([row.text, "\n".join(pages.fields)]))
         if len(row.text) > settings.max_characters:
             raise too_long(settings)
     yield row
@@ -103,7 +94,7 @@ class _Pages:
 
     `code` maps, for each page, its lines that are in listings to the lines as printed; `links` contains the links on
     each page, and `lines_led_to` the lines at their target pages and heights. `scans` has what was recognised on pages
-    without a text layer, whose lines are whole paragraphs.
+    without a text layer, whose lines are whole paragraphs; `fields` a line "name: value" for each filled form field.
     """
 
     lines: list[list[str]]
@@ -114,6 +105,7 @@ class _Pages:
     lost: list[Lost] = field(default_factory=list)
     images: list[int] = field(default_factory=list)
     scans: dict[int, Scan] = field(default_factory=dict)
+    fields: dict[str, None] = field(default_factory=dict)
 
     @property
     def listings(self) -> list[dict[str, list[str]]] | None:
@@ -123,119 +115,110 @@ class _Pages:
         return None if is_typed else self.code
 
 
-def _errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions of pypdf for damaged files: its own, and those that damaged values cause."""
-    from pypdf.errors import PyPdfError
-
-    of_values = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError, EOFError)
-    return (PyPdfError, *of_values, RecursionError, NotImplementedError, zlib.error, struct.error)
-
-
-def _read_pages(path: Path, n_pages: int, settings: InputSettings) -> _Pages:
-    from pypdfium2 import PdfDocument, PdfiumError
+def _read_pages(document: "PdfDocument", n_pages: int, settings: InputSettings) -> _Pages:
+    from pypdfium2 import PdfiumError
 
     found = _Pages(
         lines=[[] for _ in range(n_pages)], code=[{} for _ in range(n_pages)], links=[[] for _ in range(n_pages)]
     )
     characters = 0
-    try:
-        document = PdfDocument(path)
-    except PdfiumError as error:
-        raise Unreadable("not a readable PDF", _line(error)) from error
-    with closing(document):
-        for number in range(n_pages):
-            try:
-                found.lines[number] = lines_of(clean(_text(document, number, found)))
-                if found.images and found.images[-1] == number and not why_not(settings):
-                    _recognise(document, number, found, settings)
-            except (*_errors(), PdfiumError) as error:
-                found.lost.append(Lost(None, f"page {number + 1} cannot be read", _line(error)))
-            characters += sum(map(len, found.lines[number])) + len(found.lines[number])
-            if characters > settings.max_characters + 1:
-                raise too_long(settings)
-        _note_lines_led_to(document, found)
-    return found
-
-
-def _recognise(document: "PdfDocument", number: int, pages: _Pages, settings: InputSettings) -> None:
-    """Read a page that is an image; one without letters stays among the images."""
-    try:
-        with closing(document[number]) as page:
-            scale = min(200 / 72, LONGEST_SIDE / max(page.get_size()))  # 200 dots an inch
-            with closing(page.render(scale=scale)) as bitmap:
-                scan = recognised(bitmap.to_pil(), settings)
-    except UnknownFormat:
-        return
-    except Unreadable as error:
-        pages.lost.append(Lost(None, f"page {number + 1}: {error.reason}", error.detail))
-    else:
-        pages.scans[number] = scan
-        pages.lines[number] = [text for text, _ in scan.blocks]
-    pages.images.pop()
-
-
-def _note_lines_led_to(document: "PdfDocument", pages: _Pages) -> None:
-    """Note the target lines of links; on an unreadable page, links point to its beginning."""
-    heights: dict[int, set[float]] = {}
-    for link in (link for on_page in pages.links for link in on_page):
-        if link.top is not None and link.page < len(pages.lines) and pages.lines[link.page]:
+    for number in range(n_pages):
+        try:
+            with closing(document[number]) as page:
+                _read_page(document, page, number, found, settings)
+        except (PdfiumError, ValueError) as error:
+            found.lost.append(Lost(None, f"page {number + 1} cannot be read", _line(error)))
+        characters += sum(map(len, found.lines[number])) + len(found.lines[number])
+        if characters > settings.max_characters + 1:
+            raise too_long(settings)
+    heights: dict[int, set[float]] = {}  # on an unreadable page, links point to its beginning
+    for link in (link for on_page in found.links for link in on_page):
+        if link.top is not None and link.page < n_pages and found.lines[link.page]:
             heights.setdefault(link.page, set()).add(link.top)
     for number, tops in heights.items():
         with closing(document[number]) as page, closing(page.get_textpage()) as text:
-            pages.lines_led_to |= {(number, top): line_at(text, top) for top in tops}
+            found.lines_led_to |= {(number, top): line_at(text, top) for top in tops}
+    return found
 
 
-def _text(document: "PdfDocument", number: int, pages: _Pages) -> str:
-    """Return the text of a page, and note its lines of code and, for the first page, the title."""
+def _read_page(document: "PdfDocument", page: "PdfPage", number: int, pages: _Pages, settings: InputSettings) -> None:
+    """Note what is on a page: its lines, those of code, links, fields and, on the first one, the title."""
     from pypdfium2 import raw
 
-    with closing(document[number]) as page, closing(page.get_textpage()) as text:
+    with closing(page.get_textpage()) as text:
         said = in_logical_order(text, text.get_text_range())
-        if not said.strip() and any(page.get_objects(filter=(raw.FPDF_PAGEOBJ_IMAGE,))):
-            pages.images.append(number)
         fonts = PageFonts(text, said)
         pages.code[number] = fonts.code()
         pages.links[number] = links_on(document, page, text)
         if number == 0:
             pages.title = fonts.title()
-        return in_reading_order(text, said).replace(_DIVIDES, "-\n")
+        pages.lines[number] = lines_of(clean(in_reading_order(text, said).replace(_DIVIDES, "-\n")))
+    pages.fields |= dict.fromkeys(_fields(document, page))
+    if not said.strip() and any(page.get_objects(filter=(raw.FPDF_PAGEOBJ_IMAGE,))):
+        if why_not(settings):
+            pages.images.append(number)
+        else:
+            _recognise(page, number, pages, settings)
 
 
-def _labels(reader: "PdfReader", n_pages: int) -> list[str]:
-    """Return the labels of the pages: those of the file, else their numbers from 1."""
-    plain = [str(number + 1) for number in range(n_pages)]
+def _recognise(page: "PdfPage", number: int, pages: _Pages, settings: InputSettings) -> None:
+    """Read a page that is an image; one without letters is among the images."""
     try:
-        found = [" ".join(clean(str(label)).split()) for label in reader.page_labels]
-    except _errors():
-        return plain
-    if len(found) != n_pages:
-        return plain
-    return [label or number for label, number in zip(found, plain, strict=True)]
+        scale = min(200 / 72, LONGEST_SIDE / max(page.get_size()))  # 200 dots an inch
+        with closing(page.render(scale=scale)) as bitmap:
+            scan = pages.scans[number] = recognised(bitmap.to_pil(), settings)
+        pages.lines[number] = [text for text, _ in scan.blocks]
+    except UnknownFormat:
+        pages.images.append(number)
+    except Unreadable as error:
+        pages.lost.append(Lost(None, f"page {number + 1}: {error.reason}", error.detail))
 
 
-def _beside(reader: "PdfReader") -> tuple[list[str], list[str]]:
-    """Return a line "name: value" for each filled form field, and the names of embedded files; none if damaged."""
-    try:
-        fields = [
-            ": ".join(" ".join(clean(str(one)).split()) for one in (field.alternate_name or name, field.value))
-            for name, field in (reader.get_fields() or {}).items()
-            if field.field_type in ("/Tx", "/Ch") and isinstance(field.value, str) and field.value.strip()
-        ]
-        return fields, [" ".join(clean(str(name)).split()) for name in reader.attachments]
-    except _errors():
-        return [], []
+def _fields(document: "PdfDocument", page: "PdfPage") -> Iterator[str]:
+    """Yield a line "name: value" for each filled form field of a page."""
+    from pypdfium2 import raw
+
+    form = document.formenv
+    for at in range(raw.FPDFPage_GetAnnotCount(page) if form else 0):
+        field = raw.FPDFPage_GetAnnot(page, at)
+        if raw.FPDFAnnot_GetFormFieldType(form, field) in _WITH_TEXT:
+            name, title, value = (
+                _said(asked, form, field)
+                for asked in (
+                    raw.FPDFAnnot_GetFormFieldName,
+                    raw.FPDFAnnot_GetFormFieldAlternateName,
+                    raw.FPDFAnnot_GetFormFieldValue,
+                )
+            )
+            if value:
+                yield f"{title or name}: {value}"
+        raw.FPDFPage_CloseAnnot(field)
 
 
-def _information(reader: "PdfReader") -> Mapping[str, str]:
-    try:
-        raw = {key: str(value) for key, value in (reader.metadata or {}).items() if isinstance(value, str)}
-        language = reader.root_object.get("/Lang")
-    except _errors():
-        return {}
-    named = {name: raw.get(f"/{name.capitalize()}", "") for name in ("title", "author", "subject", "keywords")}
-    named |= {"created": _date(raw.get("/CreationDate", "")), "modified": _date(raw.get("/ModDate", ""))}
-    named["language"] = str(language) if isinstance(language, str) else ""
-    return {name: text for name, value in named.items() if (text := " ".join(clean(value).split()))}
+_WITH_TEXT = (4, 5, 6)
+"""PDFium's kinds of form fields that are a combo box, a list box or a text."""
+
+
+def _said(ask: Any, *of: Any) -> str:  # noqa: ANN401  (a function of PDFium and its arguments)
+    """Return a text that PDFium writes into a buffer, on one line."""
+    size = ask(*of, None, 0)
+    buffer = (ctypes.c_ushort * (size // 2 + 1))()
+    ask(*of, buffer, size)
+    return _on_a_line(bytes(buffer)[: max(size - 2, 0)].decode("utf-16-le", "replace"))
+
+
+def _on_a_line(text: str) -> str:
+    return " ".join(clean(text).split())
+
+
+def _information(document: "PdfDocument") -> Mapping[str, str]:
+    from pypdfium2 import raw
+
+    told = document.get_metadata_dict()
+    named = {ours: told[theirs] for theirs, ours in _INFORMATION.items()}
+    named |= {"created": _date(told["CreationDate"]), "modified": _date(told["ModDate"])}
+    named["language"] = _said(raw.FPDFCatalog_GetLanguage, document)
+    return {name: text for name, value in named.items() if (text := _on_a_line(value))}
 
 
 def _date(value: str) -> str:
@@ -283,9 +266,9 @@ def _row(pages: _Pages, labels: Sequence[str], outline: Sequence[Bookmark], info
 
 def _areas(flowing: Flow, number: int, scan: Scan) -> Iterator[Place]:
     """Yield the places of what was recognised on a page, apart from page numbers and the like, which are left out."""
-    at, end = flowing.starts[number], flowing.ends[number]
+    at, end = flowing.span(number) or (0, 0)
     for text, area in scan.blocks:
-        found = -1 if at is None else flowing.text.find(text, at, end)
+        found = flowing.text.find(text, at, end)
         if found >= 0:
             yield Place(found, "area", area, 0)
             at = found + len(text)

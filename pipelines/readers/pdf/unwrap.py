@@ -1,18 +1,23 @@
-"""Reflow printed lines: hyphenated words and broken sentences are rejoined.
+"""Repair characters that fonts of PDF files replace by others, and reflow printed lines.
 
 A page of a PDF consists of printed lines. Sentences span lines and pages, and words are divided. The page's geometry
 is not needed: only the lines, in reading order.
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from statistics import median
+from typing import TYPE_CHECKING
 
 import regex
-from conspectus.pipelines.readers.pdf.characters import mended
-from conspectus.pipelines.readers.pdf.page_headers import Page
+from conspectus.pipelines.readers.pdf.lists import Page
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfTextPage
 
 FENCE = "```"
 _NARROWEST = 30
@@ -38,6 +43,28 @@ _NEW_THING = regex.compile(
 _ENTRY = re.compile(r"\.\.\. \S{1,6}$")
 """The end of a line of a table of contents."""
 _LETTER = regex.compile(r"\p{L}")
+_NOISE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufeff\u200b]")
+_LIGATURES = str.maketrans(
+    {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
+)
+_WINDOWS = {sign: bytes([sign]).decode("cp1252") for sign in (0x85, *range(0x91, 0x98), 0x99)}
+"""Control characters that encode quotation marks, dashes, bullets and dots in Windows-1252."""
+
+_BULLET = re.compile("^[\x80-\x9f\uf000-\uf0ff](?= ?\\S)|^[\uf0a7\uf0b7\uf0d8]", re.M)
+"""Remains of such characters, and of the private ones of Symbol and Wingdings, at the beginning of a line."""
+
+_NO_TEXT = re.compile("[\x80-\x9f\ue000-\uf8ff]")
+_ACCENTS = {
+    "¨": "\u0308", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˘": "\u0306", "˙": "\u0307",
+    "˚": "\u030a", "¯": "\u0304", "˝": "\u030b", "¸": "\u0327", "˛": "\u0328",
+}  # fmt: skip
+_ACCENTED = regex.compile(rf"(?P<accent>[{''.join(_ACCENTS)}])(?:(?<=\p{{L}}.) )?(?P<letter>\p{{L}})")
+_CEDILLA = regex.compile(r"(?P<letter>[cCsStT])(?P<accent>¸)")
+_GENITIVE = regex.compile(r"(?<=\p{L})´(?=(?:s|t|d|ll|re|ve|m)\b)")
+_IN_CIRCLE = {"c": "©", "R": "®", "r": "®"}
+_CIRCLED = re.compile(r"(?<!\w)([cRr]) ?[©○◯]")
+_LAM_ALEF = re.compile("[اأإآ]ل")
+_STOP_BEFORE_NUMBER = re.compile(r"(?m)(?<=[\u0590-\u06ff] )([.،؛؟!:])(\d[\d.,/]*)(?=\r?$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +74,12 @@ class Flow:
     text: str
     starts: tuple[int | None, ...]
 
-    @property
-    def ends(self) -> list[int]:
-        """Where each page ends: at the beginning of the next one with text."""
-        ends = [0] * len(self.starts)
-        following = len(self.text)
-        for at in range(len(self.starts) - 1, -1, -1):
-            ends[at] = following
-            start = self.starts[at]
-            following = following if start is None else start
-        return ends
+    def span(self, page: int) -> tuple[int, int] | None:
+        """Return where a page begins, and where the next one with text does; None for one without text."""
+        start = self.starts[page] if 0 <= page < len(self.starts) else None
+        if start is None:
+            return None
+        return start, next((begin for begin in self.starts[page + 1 :] if begin is not None), len(self.text))
 
 
 def lines_of(text: str) -> list[str]:
@@ -81,42 +104,29 @@ def flow(
     widths = [len(line) for page in printed for line in page]  # of scanned pages, each paragraph is a line
     usual = _USUAL * median(widths) if widths else 0
     parts: list[str] = []
-    starts: list[int | None] = []
-    length = 0
+    first_parts: list[int | None] = []  # of each page
     last = ""
-    last_filled = last_half = last_alone = False
-    last_coded = False
+    is_filled = is_half = is_alone = is_coded = False  # the last line
     for page, alone, listed in zip(pages, apart, code or [{}] * len(pages), strict=True):
-        starts.append(None)
+        first_parts.append(len(parts) + 1 if page else None)
         repeated: Counter[str] = Counter()
         for at, line in enumerate(page):
             coded = line in listed
-            width = max(usual, *map(len, page[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS + 1]))
-            new_page = at == 0
-            joint = "\n\n" if new_page or coded != last_coded else "\n"
-            if (
-                parts
-                and not (last_alone or coded or last_coded)
-                and line not in alone
-                and goes_on(last, line, last_filled, last_half, new_page)
-            ):
+            joint = "\n\n" if at == 0 or coded != is_coded else "\n"
+            may_go_on = not (is_alone or coded or is_coded) and line not in alone
+            if may_go_on and goes_on(last, line, is_filled, is_half, at == 0):
                 joint = mended_joint(last, line, words)
-            if not parts:
-                joint = ""
             if joint == "-":  # drop the hyphen
-                parts[-1], length, joint = parts[-1][:-1], length - 1, ""
-            length += len(joint)
-            if new_page:
-                starts[-1] = length
-            written = _in_listing(line, at, page, listed, repeated[line]) if coded else line
+                parts[-1], joint = parts[-1][:-1], ""
+            parts += (joint if parts else "", _in_listing(line, at, page, listed, repeated[line]) if coded else line)
             repeated[line] += 1
-            parts += (joint, written)
-            length += len(written)
+            width = max(usual, *map(len, page[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS + 1]))
             following = page[at + 1].split(" ", 1)[0] if at + 1 < len(page) else ""
-            last, last_alone, last_coded = line, line in alone, coded
-            last_filled = width >= _NARROWEST and len(line) + 1 + min(len(following), 20) >= _FILLED * width
-            last_half = len(line) >= max(_NARROWEST / 2, _HALF * width)
-    return Flow("".join(parts), tuple(starts))
+            last, is_alone, is_coded = line, line in alone, coded
+            is_filled = width >= _NARROWEST and len(line) + 1 + min(len(following), 20) >= _FILLED * width
+            is_half = len(line) >= max(_NARROWEST / 2, _HALF * width)
+    offsets = list(accumulate(map(len, parts), initial=0))
+    return Flow("".join(parts), tuple(None if first is None else offsets[first] for first in first_parts))
 
 
 def _in_listing(line: str, at: int, page: Page, listed: Mapping[str, Sequence[str]], before_it: int) -> str:
@@ -175,3 +185,36 @@ def _vocabulary(pages: Sequence[Page]) -> frozenset[str]:
                 rest = rest.rsplit(" ", 1)[0]
             found.update(word[0].casefold().replace("‐", "-") for word in _WORD.finditer(rest))
     return frozenset(found)
+
+
+def in_logical_order(page: "PdfTextPage", said: str) -> str:
+    """Return the text of a page with the letters of right-to-left ligatures, and numbers, in the order of reading.
+
+    PDFium reverses a line letter by letter, and with it the letters of the one glyph لا, which share a place on the
+    page. A full stop after a number at the end of a line comes out before it.
+    """
+    for at in [found.start() for found in _LAM_ALEF.finditer(said)]:
+        if page.get_text_range(at, 2) == said[at : at + 2] and page.get_charbox(at) == page.get_charbox(at + 1):
+            said = f"{said[:at]}{said[at + 1]}{said[at]}{said[at + 2 :]}"
+    return _STOP_BEFORE_NUMBER.sub(r"\2\1", said)
+
+
+def mended(text: str) -> str:
+    r"""Return a text with usual letters for ligatures and for accents that precede their letter.
+
+    >>> mended("Br¨oker, P´eter Gar¸con: e\ufb03cient, c© 2020"), mended("\x88 one\n\uf0b7 two\x92s, it´s")
+    ('Bröker, Péter Garçon: efficient, © 2020', '• one\n• two’s, it’s')
+    """
+    text = _NOISE.sub("", text).translate(_LIGATURES).translate(_WINDOWS)
+    text = _NO_TEXT.sub("", _BULLET.sub("•", text))
+    if not text.isascii():
+        text = _CEDILLA.sub(_composed, _GENITIVE.sub("’", text))
+        text = _CIRCLED.sub(lambda found: _IN_CIRCLE[found[1]], _ACCENTED.sub(_composed, text))
+    return text
+
+
+def _composed(found: "regex.Match[str]") -> str:
+    """Return one letter for a letter and its accent; the match unchanged if there is no such letter."""
+    letter = found["letter"].replace("ı", "i").replace("ȷ", "j")
+    one = unicodedata.normalize("NFC", letter + _ACCENTS[found["accent"]])
+    return one if len(one) == 1 else found[0]

@@ -114,8 +114,6 @@ def parts_beside_text(root: "_Element", title: str | None, name: str = "") -> "d
 
     A short part before the title is not text. `name` is the file name, which links to the page itself have.
     """
-    from lxml import etree
-
     facts = _facts_of(root, name)
     whole = facts[root].signs if root in facts else 0
     main = next((one for one in facts if "main" in (local(one).lower(), (one.get("role") or "").lower())), None)
@@ -124,21 +122,19 @@ def parts_beside_text(root: "_Element", title: str | None, name: str = "") -> "d
     around = {main, *main.iterancestors()} if main is not None else {root}
     found: dict[_Element, str] = {}
     leaves: list[_Element] = []
-    in_main = main is None
-    walk = etree.iterwalk(root, events=("start", "end"))
-    for event, element in walk:
-        if event == "end":
-            in_main = in_main and (main is None or element is not main)
-            continue
-        if element not in facts:
-            walk.skip_subtree()
-            continue
-        in_main = in_main or element is main
-        kind = _kind(element, facts[element]) or ("" if in_main else NAVIGATION)
-        if kind and element not in around and local(element).lower() != "body":
+    gone: set[_Element | None] = set()
+    in_main: set[_Element | None] = {main} if main is not None else {root}
+    for element, own in facts.items():  # in document order
+        parent = element.getparent()
+        if parent in in_main:
+            in_main.add(element)
+        kind = _kind(element, own) or ("" if element in in_main else NAVIGATION)
+        if parent in gone:
+            gone.add(element)
+        elif kind and element not in around and local(element).lower() != "body":
             found[element] = kind
-            walk.skip_subtree()
-        elif _is_block(element) and facts[element].signs and not facts[element].blocks:
+            gone.add(element)
+        elif _is_block(element) and own.signs and not own.blocks:
             leaves.append(element)
     found |= _titles_of_contents(found)
     if main is None:

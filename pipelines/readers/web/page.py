@@ -1,18 +1,28 @@
 """Read web pages: the visible text with headings, lists, tables, code and links, without navigation and forms.
 
-We walk the tree of lxml ourselves, because libraries that extract text lose the places of headings and links."""
+We walk the tree of lxml ourselves, because libraries that extract text lose the places of headings and links.
 
+Links in documents of any format are resolved here: an address becomes the name of another document and an anchor in it.
+"""
+
+import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from html.entities import html5
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded, encoding_of
-from conspectus.pipelines.readers.guards import local, refuse_memory
+from conspectus.pipelines.readers.formats import storable
+from conspectus.pipelines.readers.guards import local, parse_xml
 from conspectus.pipelines.readers.rows import Draft, Row, sensible_title
 from conspectus.pipelines.readers.web.boilerplate import is_unseen, parts_beside_text, relations
 from conspectus.pipelines.readers.web.writer import PageWriter
+from conspectus.storage.records import Hyperlink
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -71,16 +81,9 @@ def parse_page(markup: str) -> "_Element | None":
     if declaration or "http://www.w3.org/1999/xhtml" in markup[:_HEAD]:
         if _DECLARES_ENTITY.search(markup):
             raise Unreadable("not a readable web page", "it declares entities of its own, which are never replaced")
-        body = markup[declaration.end() if declaration else 0 :].lstrip()
-        strict = etree.XMLParser(
-            resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True,
-            remove_pis=True, encoding="utf-8",
-        )  # fmt: skip
-        try:
-            return etree.fromstring(_ENTITY.sub(_replaced, body).encode("utf-8"), strict)
-        except (etree.XMLSyntaxError, ValueError) as error:  # ValueError: characters that XML does not allow
-            refuse_memory(error)
-            markup = body
+        markup = markup[declaration.end() if declaration else 0 :].lstrip()
+        with suppress(Unreadable):
+            return parse_xml(_ENTITY.sub(_replaced, markup).encode("utf-8"), "the page", doctype=True)
     lenient = etree.HTMLParser(  # huge_tree: 2,048 levels instead of 256, which old pages with unclosed tags exceed
         no_network=True, huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8", recover=True
     )
@@ -90,7 +93,6 @@ def parse_page(markup: str) -> "_Element | None":
             raise Unreadable("not a readable web page", "its elements are nested too deeply")
         return root
     except (etree.XMLSyntaxError, ValueError) as error:
-        refuse_memory(error)
         if not markup.strip():
             return None
         raise Unreadable("not a readable web page", str(error)) from error
@@ -135,7 +137,7 @@ def decoded_page(content: bytes) -> str:
     found = _CHARSET.search(content[:_HEAD])
     name = found[1].decode("ascii", "replace").lower() if found else ""
     try:
-        encoding = encoding_of(content)
+        encoding = encoding_of(BytesIO(content))
     except Unreadable as error:
         if error.reason != "unknown encoding":
             raise
@@ -152,22 +154,52 @@ def _replaced(entity: "re.Match[str]") -> str:
 
 
 def _title(root: "_Element") -> str | None:
-    for element in root.iter():
-        if local(element).lower() == "title":
-            return sensible_title("".join(map(str, element.itertext())))
-    return None
+    title = next(root.iter("{*}title"), None)
+    return None if title is None else sensible_title("".join(map(str, title.itertext())))
 
 
 def _metadata(root: "_Element") -> dict[str, str]:
+    told = [("language", root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang"))]
+    for element in root.iter("{*}meta"):
+        name = _META.get((element.get("name") or element.get("property") or "").lower(), "")
+        told.append((name, element.get("content")))
     found: dict[str, str] = {}
-
-    def put(name: str | None, text: str | None) -> None:
-        stored = " ".join((text or "").split())
-        if name and stored:
+    for name, text in told:
+        if name and (stored := " ".join((text or "").split())):
             found.setdefault(name, stored)
-
-    put("language", root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang"))
-    for element in root.iter():
-        if local(element).lower() == "meta":
-            put(_META.get((element.get("name") or element.get("property") or "").lower()), element.get("content"))
     return found
+
+
+_WEB = ("http", "https", "ftp")
+_LONGEST = 2_000
+"""Maximum characters of an address; longer ones contain data."""
+
+
+def resolved(uri: str, links: Sequence[Hyperlink]) -> Iterator[Hyperlink]:
+    """Yield the links of a document whose targets are addresses as written, with targets as `Hyperlink` describes them.
+
+    Relative addresses start from the folder of `uri`, the document. Non-web schemes (mailto, ...) are left out.
+
+    >>> links = [Hyperlink(0, 1, "../b%20c.html#top"), Hyperlink(2, 3, "mailto:x@y.z")]
+    >>> [one.target for one in resolved("docs/a.html", links)]
+    ['b c.html']
+    """
+    for link in links:
+        found = _resolved(uri, link.target.strip()) if len(link.target) <= _LONGEST else None
+        if found:
+            yield replace(link, target=found[0], anchor=found[1])
+
+
+def _resolved(uri: str, address: str) -> tuple[str, str] | None:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    anchor = clean(storable(unquote(parts.fragment)))
+    if parts.scheme or parts.netloc:
+        known = (parts.scheme or "https").lower() in _WEB and parts.netloc
+        return (clean(parts._replace(scheme=parts.scheme or "https", fragment="").geturl()), anchor) if known else None
+    path = clean(storable(unquote(parts.path)))
+    if not path:
+        return (uri, anchor) if anchor or not parts.query else None
+    return posixpath.normpath(posixpath.join(posixpath.dirname(uri), path)), anchor

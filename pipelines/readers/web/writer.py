@@ -5,6 +5,7 @@ precedes its definition ("term: definition"), rows of tables are Markdown rows (
 fenced (three backquotes), with its lines unchanged. Such a term, and the content of <dfn>, is a definition link.
 """
 
+import re
 from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.encodings import clean
@@ -23,6 +24,7 @@ _BLOCKS = frozenset(
 _LISTS = ("ul", "ol", "menu", "dir")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LONGEST_TERM = 300
+_WHITE = re.compile(r"\s+")
 HERE, DEFINITION = "#", "definition"
 """Address and kind of the link that marks a term at its definition."""
 
@@ -46,8 +48,7 @@ class PageWriter:
         self._headers = 0  # the number of header rows at the top
         self._lists: list[int] = []  # for each open list, the next number; 0 for a list without numbers
         self._pre = 0
-        self._link = ""  # the mark of the open link
-        self._defined = ""  # the mark of the open term of a definition
+        self._marks: dict[str, str] = {}  # the marks of the open link and of the open term of a definition
 
     def open(self, name: str, element: "_Element") -> None:
         """Begin an element. An anchor belongs to the block that the element begins."""
@@ -55,20 +56,17 @@ class PageWriter:
         names = {element.get("id"), element.get("name") if name == "a" else None}
         self._pending += [self._draft.anchor(clean(one)) for one in sorted(filter(None, names))]
         if name == "a" and element.get("href") is not None:
-            self._end_link()
-            self._link = self._draft.opening(element.get("href") or "")
-            self._pending.append(self._link)
-        elif name == "dfn" and not self._defined:
-            self._defined = self._draft.opening(HERE, DEFINITION)
-            self._pending.append(self._defined)
+            self._end_mark("a")
+            self._marks["a"] = self._draft.opening(element.get("href") or "")
+            self._pending.append(self._marks["a"])
+        elif name == "dfn" and "dfn" not in self._marks:
+            self._marks["dfn"] = self._draft.opening(HERE, DEFINITION)
+            self._pending.append(self._marks["dfn"])
 
     def close(self, name: str) -> None:
         """End an element."""
-        if name == "a":
-            self._end_link()
-        elif name == "dfn" and self._defined:
-            self._pending.append(self._draft.closing(self._defined))
-            self._defined = ""
+        if name in ("a", "dfn"):
+            self._end_mark(name)
         elif name == "table" and self._row is None and self._tables:
             self._end_rows()
             self.end_block()
@@ -93,7 +91,7 @@ class PageWriter:
         """Write text of an element."""
         if text:
             text = text.translate(NO_MARKS)
-            self._pending.append(text if self._pre and self._row is None else " ".join(_with_edges(text)))
+            self._pending.append(text if self._pre and self._row is None else _WHITE.sub(" ", text))
 
     def pass_over(self, element: "_Element", kind: str) -> None:
         """Retain the anchors of a part that is not text, and its links to contents or from page to page."""
@@ -161,10 +159,9 @@ class PageWriter:
         numbered = self._lists if all(self._lists) else self._lists[-1:]  # a clause of a contract: "3.1"
         return "".join(f"{number - 1}." for number in numbered) + " "
 
-    def _end_link(self) -> None:
-        if self._link:
-            self._pending.append(self._draft.closing(self._link))
-            self._link = ""
+    def _end_mark(self, name: str) -> None:
+        if name in self._marks:
+            self._pending.append(self._draft.closing(self._marks.pop(name)))
 
     def _end_row(self) -> None:
         cells, self._row = [*(self._row or ()), *([rest] if (rest := self._take()) else [])], None
@@ -241,14 +238,6 @@ class PageWriter:
         text = folded("".join(self._pending)) if not self._pre else "".join(self._pending).strip("\n")
         self._pending.clear()
         return text
-
-
-def _with_edges(text: str) -> list[str]:
-    """Return the words of a text, with an empty one at an end that is whitespace."""
-    words = text.split()
-    if not words:
-        return ["", ""]
-    return [*([""] if text[0].isspace() else []), *words, *([""] if text[-1].isspace() else [])]
 
 
 def _is_layout(table: "_Element") -> bool:

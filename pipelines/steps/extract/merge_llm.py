@@ -193,7 +193,7 @@ def with_predicate(relation: Relation, stated: Sequence[tuple[str, str]]) -> Rel
 
 
 def _claim(chunk: Chunk, record: ClaimRecord, findings: Findings) -> Claim:
-    span = _quoted(chunk, record.quote or "") or (None, None)
+    span = quoted(chunk, record.quote or "") or (None, None)
     subject, target = (findings.named(chunk, name_key(name), *span) for name in (record.subject, record.object or ""))
     start, end = record.start_date, record.end_date
     said = (subject, target, record.type, record.status, start or "", end or "", record.description)
@@ -222,7 +222,7 @@ def without_repeats(claims: Iterable[Claim], document_of: Mapping[str, str]) -> 
     return list(kept.values())
 
 
-def _quoted(chunk: Chunk, quote: str) -> tuple[int, int] | None:
+def quoted(chunk: Chunk, quote: str) -> tuple[int, int] | None:
     """Locate a quotation in a document: exactly, or ignoring spaces and punctuation between words."""
     at = chunk.text.find(quote)
     if quote and at >= 0:

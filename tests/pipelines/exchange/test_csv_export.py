@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.exchange.csv_export import write_csv, write_spreadsheet_csv
+from conspectus.pipelines.exchange.exports import write_csv, write_spreadsheet_csv
 
 from tests.pipelines.exchange.made import entity, index_of
 

@@ -8,8 +8,7 @@ from typing import Any
 import conspectus
 import neo4j
 import pytest
-from conspectus.pipelines.exchange.cypher_export import BATCH, write_cypher
-from conspectus.pipelines.exchange.neo4j_push import push
+from conspectus.pipelines.exchange.cypher_export import BATCH, push, write_cypher
 from conspectus.storage.errors import UsageError
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Community, Entity, Relation

@@ -6,7 +6,7 @@ from pathlib import Path
 import igraph
 import networkx as nx
 import pytest
-from conspectus.pipelines.exchange.network_export import write_gexf, write_graphml
+from conspectus.pipelines.exchange.exports import write_gexf, write_graphml
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Community, Entity, Relation
 

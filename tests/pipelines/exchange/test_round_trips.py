@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import pyoxigraph
-from conspectus.pipelines.exchange.network_export import write_graphml
+from conspectus.pipelines.exchange.exports import write_graphml
 from conspectus.pipelines.exchange.ntriples_export import write_nquads, write_ntriples
 from conspectus.pipelines.steps.join_graph import origins
 from conspectus.storage import rdf_terms as terms

@@ -42,7 +42,6 @@ def test_other_yaml_and_hostile_yaml_are_read_as_written(tmp_path: Path) -> None
     path = tmp_path / "a.yml"
     for text in (
         "a: 1\nb: [2]\n",
-        "openapi: 3\npaths: {a: &x [1], b: [*x, *x]}\n",
         "openapi: 3\npaths: " + "[" * 5_000,
     ):
         path.write_text(text)

@@ -170,12 +170,16 @@ def test_members_that_may_do_harm_are_lost_and_the_others_read(tmp_path: Path) -
         archive.writestr("squeezed.txt", "text", zipfile.ZIP_BZIP2)
         archive.writestr("last.txt", "Good.")
     rows, lost = read(put(tmp_path / "a.zip", whole.getvalue()))
-    assert texts(rows) == {"win/dows.txt": "Good too.", "twice.txt": "First.", "last.txt": "Good."}
+    assert texts(rows) == {
+        "win/dows.txt": "Good too.",
+        "twice.txt": "First.",
+        "squeezed.txt": "text",
+        "last.txt": "Good.",
+    }
     assert lost["twice.txt"] == "name of an earlier member"
     assert lost["../../outside.txt"] == lost["/absolute.txt"] == "name that leads outside the archive"
     assert lost["C:/drive.txt"] == "name that leads outside the archive"
     assert lost["link.txt"] == "symbolic link in an archive"
-    assert lost["squeezed.txt"] == "unsupported compression"
 
 
 def test_links_and_devices_of_a_tar_are_lost(tmp_path: Path) -> None:
@@ -204,7 +208,7 @@ def test_broken_archives(tmp_path: Path) -> None:
     assert (texts(rows), lost) == ({"b.txt": "B."}, {"a.txt": "damaged archive member"})
     assert read(put(tmp_path / "b.zip", good[:-30]))[1] == {"!": "damaged archive"}
     assert read(put(tmp_path / "c.zip", packed({})))[1] == {"!": "empty"}
-    assert read(put(tmp_path / "d.zip", b""))[1] == {"!": "damaged archive"}
+    assert read(put(tmp_path / "d.zip", b""))[1] == {"!": "empty"}
     encrypted = bytearray(packed({"a.txt": "A."}))
     encrypted[6] |= 1
     encrypted[encrypted.index(b"PK\x01\x02") + 8] |= 1
@@ -214,6 +218,16 @@ def test_broken_archives(tmp_path: Path) -> None:
     assert (texts(rows), set(lost)) == ({"a.txt": "A."}, {"b.txt", "!"})
     assert read(put(tmp_path / "g.tar", b"not a tar" * 99))[1] == {"!": "damaged archive"}
     assert read(put(tmp_path / "h.tgz", b"not a tar" * 99))[1] == {"!": "damaged archive"}
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_member_is_lost_however_it_is_packed(method: int, tmp_path: Path) -> None:
+    good = packed({"a.txt": " ".join(map(str, range(999))), "b.txt": "B."}, method)
+    rows, lost = read(put(tmp_path / "a.zip", good))
+    assert (len(rows), lost) == (2, {})
+    at = good.index(b"a.txt") + 60
+    rows, lost = read(put(tmp_path / "b.zip", good[:at] + b"?????" + good[at + 5 :]))
+    assert (texts(rows), lost) == ({"b.txt": "B."}, {"a.txt": "damaged archive member"})
 
 
 def test_names_are_read_as_utf8_where_they_are(tmp_path: Path) -> None:
@@ -228,12 +242,6 @@ def test_names_are_read_as_utf8_where_they_are(tmp_path: Path) -> None:
     info = tarfile.TarInfo("X\udcffXX.txt")
     info.size = 5
     assert list(read(put(tmp_path / "d.tar", info.tobuf() + tar[512:]))[0]) == ["X?XX.txt"]
-
-
-def test_the_number_of_members_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(containers.Budget.__init__, "__defaults__", (5,))
-    rows, lost = read(put(tmp_path / "a.zip", packed({f"{number}.txt": "x" for number in range(9)})))
-    assert (len(rows), list(lost)) == (5, ["!"])
 
 
 def zstd(content: bytes) -> bytes:

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded, open_text, text_encoding
+from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded, open_text
 
 GERMAN = "Das Mädchen aß Äpfel über dem Fluß, während der König schläft. "
 
@@ -67,7 +67,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path, data: bytes, reason: str) ->
     path = tmp_path / "a.txt"
     path.write_bytes(data)
     with pytest.raises(Unreadable) as error:
-        text_encoding(path)
+        open_text(path)
     assert error.value.reason == reason
 
 

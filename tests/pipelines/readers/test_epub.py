@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.readers.epub import read_epub
+from conspectus.pipelines.readers.office.package import read_epub
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
@@ -73,7 +73,6 @@ def test_a_missing_chapter_is_lost_alone(path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "empty"),
         (book(container=None), "damaged document"),
         (book(opf="<package/>"), "damaged document"),
         (book(one=None, two=None), "no text"),

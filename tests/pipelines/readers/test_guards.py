@@ -8,23 +8,23 @@ from pathlib import Path
 
 import pytest
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.guards import open_zip, read_member
+from conspectus.pipelines.readers.guards import member_blocks, open_zip
 
 
-def zipped(*members: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def zipped(*members: tuple[str, bytes]) -> bytes:
     made = io.BytesIO()
-    with warnings.catch_warnings(), zipfile.ZipFile(made, "w", method) as archive:
+    with warnings.catch_warnings(), zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         warnings.simplefilter("ignore")  # of two members with one name
         for name, content in members:
             archive.writestr(name, content)
     return made.getvalue()
 
 
-def reason(content: bytes, max_bytes: int = 10**9, max_entries: int = 100) -> str:
+def reason(content: bytes, max_bytes: int = 10**9) -> str:
     def read() -> None:
-        with open_zip(io.BytesIO(content), max_bytes, max_entries) as archive:
+        with open_zip(io.BytesIO(content), max_bytes) as archive:
             for info in archive.infolist():
-                read_member(archive, info)
+                list(member_blocks(archive, info))
 
     with pytest.raises(Unreadable) as caught:
         read()
@@ -42,8 +42,8 @@ GOOD = zipped(("a.txt", b"A" * 50), ("b/c.txt", b"C"))
 
 def test_a_good_archive_is_read(tmp_path: Path) -> None:
     (tmp_path / "x.zip").write_bytes(GOOD)
-    with open_zip(tmp_path / "x.zip") as archive:
-        assert [read_member(archive, each) for each in archive.infolist()] == [b"A" * 50, b"C"]
+    with open_zip(tmp_path / "x.zip", 10**9) as archive:
+        assert [b"".join(member_blocks(archive, each)) for each in archive.infolist()] == [b"A" * 50, b"C"]
 
 
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "..\\x", "\\\\host\\x"])
@@ -55,9 +55,7 @@ def test_a_name_with_nul() -> None:
     assert "points elsewhere" in reason(zipped(("abc", b"x")).replace(b"abc", b"a\0c"))
 
 
-def test_too_many_members_and_too_much_data() -> None:
-    many = zipped(*((f"{i}", b"") for i in range(101)))
-    assert "101 members; the limit is 100" in reason(many)
+def test_too_much_data() -> None:
     assert "archive too large: 51 bytes" in reason(GOOD, max_bytes=50)
 
 
@@ -65,15 +63,8 @@ def test_a_bomb() -> None:
     assert "extreme compression ratio" in reason(zipped(("x", bytes(20_000_000))))
 
 
-def test_encrypted_and_unusual_members() -> None:
+def test_encrypted_members() -> None:
     assert "encrypted" in reason(patched(GOOD, b"PK\x01\x02", 8, "<H", 1))
-    assert "unsupported compression" in reason(zipped(("x", b"x"), method=zipfile.ZIP_BZIP2))
-
-
-def test_members_that_share_bytes() -> None:
-    one = zipped(("a", b"A" * 50), ("b", b"B"))
-    second = one.rindex(b"PK\x01\x02")
-    assert "members overlap" in reason(one[: second + 42] + struct.pack("<L", 0) + one[second + 46 :])
 
 
 @pytest.mark.parametrize("declared", [10, 49, 51, 10_000])

@@ -93,7 +93,6 @@ def test_front_matter_is_metadata_and_its_dates_are_a_line(tmp_path: Path) -> No
         "---\nunclosed: [\n---\n",
         "---\njust a line\n---\n",
         "---\nno: end\n",
-        "---\na: &a [x, x]\nb: [*a, *a]\n---\n",
         "---\nwhen: 2020-13-45\n---\n",
         "---\n? {2020-01-01: [1]}\n: x\n---\n",
         "---\n" + "[" * 60_000 + "\n---\n",

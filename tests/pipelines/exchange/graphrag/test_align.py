@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from conspectus.pipelines.exchange.graphrag.align import Aligned, AlignedText, joined
+from conspectus.pipelines.exchange.graphrag.documents import Aligned, AlignedText, joined
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-from conspectus.pipelines.exchange.openie.passages import by_chunk
-from conspectus.pipelines.exchange.openie.read import read_open
+from conspectus.pipelines.exchange.openie.read import by_chunk, read_open
 from conspectus.pipelines.steps.extract.openie import OpenExtraction, OpenTriple
 from conspectus.storage.records import Chunk
 from hypothesis import HealthCheck, given, settings

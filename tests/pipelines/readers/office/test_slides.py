@@ -6,7 +6,7 @@ from zipfile import ZipFile
 
 import pptx
 import pytest
-from conspectus.pipelines.readers.office.slides import read_slides
+from conspectus.pipelines.readers.office.word import read_slides
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 

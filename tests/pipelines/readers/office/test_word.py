@@ -132,7 +132,6 @@ def test_a_file_that_it_names_is_not_read(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "empty"),
         (b"plain text", "damaged document"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "old binary Office format"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(9) + "EncryptedPackage".encode("utf-16-le"), "encrypted"),

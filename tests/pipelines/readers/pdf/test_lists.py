@@ -1,7 +1,7 @@
 """Lists that lead to pages are told from text: tables of contents become headings, indexes terms."""
 
 import pytest
-from conspectus.pipelines.readers.pdf.lists import ListEntry, numbered_headings, without_lists
+from conspectus.pipelines.readers.pdf.lists import level_of, numbered_headings, without_lists
 from conspectus.pipelines.readers.pdf.reader import _Pages, _row
 from conspectus.pipelines.readers.pdf.unwrap import lines_of
 
@@ -25,15 +25,14 @@ def test_contents_and_index_are_no_text_but_headings_and_terms() -> None:
     pages = [lines_of(page) for page in PAGES]
     found = without_lists(pages)
     assert found.pages == [[], *pages[1:4], []]
-    assert found.contents == [
-        ListEntry("1 Pumps", 1), ListEntry("1.1 Hand pumps", 2),
-        ListEntry("2 Valves that open when the pressure is too high", 1), ListEntry("A Tables", 1),
-    ]  # fmt: skip
+    titles = ["1 Pumps", "1.1 Hand pumps", "2 Valves that open when the pressure is too high", "A Tables"]
+    assert found.contents == titles
     assert found.terms[:4] == [("barrel", "2"), ("hand pump", "2"), ("hand pump", "3"), ("piston", "2")]
     read = _Pages(pages, [{}] * 5, [[]] * 5)
     row = _row(read, [str(number + 1) for number in range(5)], [], {})
     headings = [(place.label, place.level) for place in row.places if place.kind == "heading"]
-    assert headings == [(entry.title, entry.level) for entry in found.contents]
+    assert headings == [(title, level_of(title)) for title in titles]
+    assert [level for _, level in headings] == [1, 2, 1, 1]
     terms = [row.text[link.start : link.end] for link in row.hyperlinks]
     assert sorted(terms) == ["Hand pump", "Pump", "barrel", "piston", "ports"]
     assert {link.kind for link in row.hyperlinks} == {"index"}
@@ -57,8 +56,7 @@ def test_numbers_that_follow_one_another_are_headings() -> None:
         ["2 Valves", "2.1 Springs", "3 Pipes."],
         ["3 Pipes"],
     ]
-    found = list(numbered_headings(pages))
-    assert [(page, entry.title) for page, entry in found] == [
+    assert [(entry.page, entry.title) for entry in numbered_headings(pages)] == [
         (0, "1 Pumps"), (0, "1.1 Hand pumps"), (1, "2 Valves"), (1, "2.1 Springs"), (2, "3 Pipes"),
     ]  # fmt: skip
-    assert list(numbered_headings(pages[:1])) == []
+    assert numbered_headings(pages[:1]) == []

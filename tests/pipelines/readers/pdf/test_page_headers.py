@@ -1,6 +1,6 @@
 """What stands on every page goes, and no line of the text does."""
 
-from conspectus.pipelines.readers.pdf.page_headers import without_furniture
+from conspectus.pipelines.readers.pdf.lists import without_furniture
 from hypothesis import given
 from hypothesis import strategies as st
 

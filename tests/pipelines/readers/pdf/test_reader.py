@@ -228,7 +228,10 @@ def test_forms_and_lists_of_files_that_go_in_circles(path: Path) -> None:
         o30=b"<</FT/Tx/T(a)/V(filled)/Kids[30 0 R 30 0 R 1 0 R null]>>",
         o31=b"<</Kids[31 0 R]/Names[(x.txt) null (y.txt)]>>",
     )
-    assert only_row(read_pdf, written(path, content)).text == "Hello world."
+    row, *lost = read_pdf(written(path, content), InputSettings())
+    assert isinstance(row, Row)
+    assert row.text == "Hello world."
+    assert [each.reason for each in lost if isinstance(each, Lost)] == ["embedded files are not read"]
 
 
 def typeset(*lines: tuple[str, str, int], title: str = "") -> bytes:
