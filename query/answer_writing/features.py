@@ -4,7 +4,7 @@ Each feature is a property of a question (`asked`) and a statement in any langua
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, log, log2
@@ -29,19 +29,16 @@ STATEMENT_FEATURES = (
     "another language", "cosine in another language", "meaning of words", "missing meaning", "no meaning",
     "rank", "margin", "position", "has the kind", "lacks the kind", "distance to the kind", "definition",
     "has the measure", "lacks the measure", "missing head", "list", "list asked for",
-    "length", "line", "row", "code", "in the time", "at another time", "latest until the time",
+    "length", "line", "row", "code", "in the time", "at another time",
     "missing superlative", "negation differs",
 )  # fmt: skip
 """The features of a statement for a question, in the order of the weights."""
 NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage", "negation differs")
 """The features of a further statement beside those that are chosen, in the order of the weights."""
 ANSWER_FEATURES = (
-    "best statement", "names", "words", "words of passage", "meaning of words", "missing meaning", "no meaning",
-    "missing name", "told together", "missing everywhere", "nearest passage in another language",
-    "another language",
-    "has the kind", "lacks the kind", "yes or no", "fact", "size of index", "length of question",
-    "words told", "has the measure", "lacks the measure", "missing head",
-    "in the time", "at another time", "missing superlative", "negation differs", "many languages",
+    "best statement", "words", "words of passage", "missing meaning", "told together", "missing everywhere",
+    "nearest passage in another language", "another language", "fact", "size of index", "length of question",
+    "words told",
 )  # fmt: skip
 """The features of an answer for a question, in the order of the weights."""
 
@@ -301,28 +298,12 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
     return np.array(rows, np.float64).reshape(len(rows), len(STATEMENT_FEATURES))
 
 
-def _times(asked: Asked, statements: Sequence[Excerpt]) -> list[tuple[float, float, float]]:
-    """Return whether each statement has a date in the time that is asked about, only others, and the latest until then.
-
-    Who "joined in 1996" was still there in 1998 if the document tells of no change between: the latest is that of a
-    document.
-    """
-    if asked.time is None:
-        return [(0.0, 0.0, 0.0)] * len(statements)
-    last, latest, found = asked.time.last or "9999", dict[str, str](), []
+def _times(asked: Asked, statements: Sequence[Excerpt]) -> Iterator[tuple[float, float]]:
+    """Yield whether each statement, or the line above it, has a date in the time that is asked for, and only others."""
     for each in statements:
-        dates = dates_in(each.text) or dates_in(" ".join(each.context[-1:]))
-        begun = max((date.first for date in dates if date.first and date.first <= last), default="")
-        found.append((dates, begun))
-        latest[each.passage.document_id] = max(latest.get(each.passage.document_id, ""), begun)
-    return [
-        (
-            float(inside := any(date.overlaps(asked.time) for date in dates)),
-            float(bool(dates) and not inside),
-            float(bool(begun) and begun == latest[each.passage.document_id]),
-        )
-        for each, (dates, begun) in zip(statements, found, strict=True)
-    ]
+        dates = (dates_in(each.text) or dates_in(" ".join(each.context[-1:]))) if asked.time else []
+        inside = asked.time is not None and any(date.overlaps(asked.time) for date in dates)
+        yield float(inside), float(bool(dates) and not inside)
 
 
 def _defines(asked: Asked, has: Held, text: str) -> bool:
@@ -399,30 +380,15 @@ def answer_features(
     together = frozenset[str]().union(*(held[row].told for row in chosen))
     return np.array([
         logits[first],
-        named["names"] + named["names of context"] + named["names around"],
         named["words"],
         _weight(asked, held[first].around | held[first].passage),
-        named["meaning of words"],
         named["missing meaning"],
-        named["no meaning"],
-        named["missing name"],
         _weight(asked, together),
         _rarest(asked, asked.weights.keys() - frozenset[str]().union(*(each.told for each in held))),
         nearest * (1 - asked.understood),
         named["another language"],
-        named["has the kind"],
-        named["lacks the kind"],
-        float(asked.kind == "yes or no"),
         float(asked.is_fact),
         log(n_chunks),
         log(1 + len(asked.weights)),
         sum(asked.rarity[term] for term in together),
-        named["has the measure"],
-        named["lacks the measure"],
-        named["missing head"],
-        named["in the time"],
-        named["at another time"],
-        named["missing superlative"],
-        named["negation differs"],
-        float(asked.by_many_languages),
     ])  # fmt: skip
