@@ -15,8 +15,8 @@ from conspectus.storage.publishing import publish, staging
 from conspectus.storage.records import Chunk, Community, Mention, Name, Place, Relation, Report, Span, Synonym
 from conspectus.storage.tables import TABLES, write_table
 from conspectus.storage.text.bm25 import write_bm25
-from conspectus.storage.vectors import faiss_index
-from conspectus.storage.vectors.faiss_index import FaissIndex, codes_path, write_faiss
+from conspectus.storage.vectors.codes import CodedIndex
+from conspectus.storage.vectors.faiss_index import codes_path, write_faiss
 from conspectus.storage.verify import Problem, verify
 
 Change = Callable[[Path, StoredIndex], None]
@@ -212,18 +212,10 @@ def with_codes(folder: Path, built: StoredIndex, of: str) -> None:
     codes_path(path).rename(folder / "vectors" / "entities.codes")
 
 
-@pytest.fixture
-def with_faiss(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Search small indexes with FAISS, as large ones are."""
-    monkeypatch.setattr(faiss_index, "_ROWS_WITHOUT_FAISS", 0)
-
-
-@pytest.mark.usefixtures("with_faiss")
 def test_codes_are_found_beside_their_vectors(sample_root: Path, tmp_path: Path) -> None:
     assert changed(sample_root, tmp_path, lambda *facts: with_codes(*facts, "entities")) == []
     index, plain = StoredIndex.open(tmp_path).vectors("entities"), StoredIndex.open(sample_root).vectors("entities")
-    assert isinstance(index.windows, FaissIndex)
-    assert index.windows.codes is not None
+    assert isinstance(index.windows, CodedIndex)
     queries = plain.windows.vectors(np.arange(3))
     for one, other in zip(index.search(queries, 5), plain.search(queries, 5), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -239,7 +231,6 @@ def other_vectors(folder: Path, built: StoredIndex) -> None:
         (folder / "vectors" / f"chunks{suffix}").write_bytes(source.read_bytes())
 
 
-@pytest.mark.usefixtures("with_faiss")
 @pytest.mark.parametrize(
     ("change", "what"),
     [
