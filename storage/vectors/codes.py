@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import Bools, Rows, Vectors, drop_pages
+from conspectus.storage.arrays import Rows, Vectors, drop_pages
 from conspectus.storage.blas_threads import one_blas_thread
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.vectors.base import checked_queries, checked_rows
 from conspectus.storage.vectors.exact import ExactIndex
+from numpy.typing import NDArray
 
 _BLOCK_ROWS = 1 << 14
 _ROWS_OF_MEAN = 1 << 14
@@ -24,91 +24,53 @@ _ROWS_OF_MEAN = 1 << 14
 
 @dataclass(frozen=True)
 class CodedIndex(ExactIndex):
-    """A matrix of unit rows with their codes; safe to share between threads.
+    """A matrix of unit rows, or some of them, with their codes; safe to share between threads.
 
-    The scores are those of an exact index, but a search can miss a row that the codes do not propose.
+    The scores are those of an exact index, but a search can miss a row that the codes do not propose. None of the
+    vectors is copied.
+
+    Attributes:
+        codes: The codes of all rows of the matrix.
+        part: The rows of the matrix that are those of the index, ascending (n_rows,); None for all.
     """
 
     codes: Any
-
-    def _candidates(self, query: Vectors, k: int) -> Rows:
-        if rows_to_compare(k) >= self.n_rows:
-            return np.arange(self.n_rows, dtype=np.int64)
-        return self._proposed(query, k, None)
-
-    def search_among(self, queries: Vectors, k: int, among: Bools) -> tuple[Vectors, Rows]:
-        """Return scores and rows, both (q, min(k, number of rows among)), best first; ties by the smaller row.
-
-        Args:
-            queries: (q, d) unit vectors.
-            k: The number of rows.
-            among: (n_rows,) the rows to choose from. If they are few, each is compared.
-        """
-        queries, permitted = checked_queries(queries, self.dimension), np.flatnonzero(among)
-        k = min(k, len(permitted))
-        few = rows_to_compare(k) >= len(permitted)
-        found = [self.best(each, permitted if few else self._proposed(each, k, among), k) for each in queries]
-        scores = np.array([scores for scores, _ in found], np.float32).reshape(len(queries), k)
-        return scores, np.array([rows for _, rows in found], np.int64).reshape(len(queries), k)
-
-    def _proposed(self, query: Vectors, k: int, among: Bools | None) -> Rows:
-        """Return the rows with the best estimates, ascending, so that the file is read forwards."""
-        import faiss
-
-        with one_blas_thread():
-            turned = query[np.newaxis] @ _turn(self.dimension)
-        parameters: Any = faiss.RaBitQSearchParameters()
-        parameters.qb = self.codes.qb
-        if among is not None:
-            selector: Any = faiss.IDSelectorBitmap
-            parameters.sel = selector(np.packbits(among, bitorder="little"))
-        rows = self.codes.search(turned, rows_to_compare(k), params=parameters)[1][0]
-        found: Rows = np.sort(rows[rows >= 0])
-        if len(found) < k:
-            raise IndexCorrupt("codes of vectors are no numbers")
-        return found
-
-
-@dataclass(frozen=True)
-class PartOfIndex:
-    """Some rows of an index with codes, as an index; none of its vectors is copied.
-
-    Attributes:
-        whole: The index.
-        rows: Its rows, ascending (n_rows,).
-    """
-
-    whole: CodedIndex
-    rows: Rows
+    part: Rows | None = None
 
     @property
     def n_rows(self) -> int:
         """The number of rows."""
-        return len(self.rows)
+        return len(self.matrix) if self.part is None else len(self.part)
 
-    @property
-    def dimension(self) -> int:
-        """The length of a vector."""
-        return self.whole.dimension
+    def places(self, rows: Rows) -> Rows:
+        """Return the rows of the matrix that have the numbers of some rows."""
+        return rows if self.part is None else self.part[rows]
 
-    def search(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
-        """Return scores and rows, both (q, min(k, n_rows)), best first; ties by the smaller row."""
-        scores, rows = self.whole.search_among(queries, k, self._among)
-        return scores, np.searchsorted(self.rows, rows)
+    def _candidates(self, query: Vectors, k: int) -> Rows:
+        """Return the rows with the best estimates, or all of few; ascending, so that the file is read forwards."""
+        import faiss
 
-    def scores(self, queries: Vectors, rows: Rows) -> Vectors:
-        """Return the (q, len(rows)) scores; IndexError for a row that does not exist."""
-        return self.whole.scores(queries, self.rows[checked_rows(rows, self.n_rows)])
-
-    def vectors(self, rows: Rows) -> Vectors:
-        """Return the (len(rows), d) vectors of the given rows; IndexError for a row that does not exist."""
-        return self.whole.vectors(self.rows[checked_rows(rows, self.n_rows)])
+        if rows_to_compare(k) >= self.n_rows:
+            return np.arange(self.n_rows, dtype=np.int64)
+        with one_blas_thread():
+            turned = query[np.newaxis] @ _turn(self.dimension)
+        parameters: Any = faiss.RaBitQSearchParameters()
+        parameters.qb = self.codes.qb
+        if self.part is not None:
+            selector: Any = faiss.IDSelectorBitmap
+            parameters.sel = selector(self._bits)
+        rows = self.codes.search(turned, rows_to_compare(k), params=parameters)[1][0]
+        found: Rows = np.sort(rows[rows >= 0])
+        if len(found) < k:
+            raise IndexCorrupt("codes of vectors are no numbers")
+        return found if self.part is None else np.searchsorted(self.part, found)
 
     @cached_property
-    def _among(self) -> Bools:
-        among = np.zeros(self.whole.n_rows, np.bool_)
-        among[self.rows] = True
-        return among
+    def _bits(self) -> NDArray[np.uint8]:
+        """Which rows of the matrix are in the index, a bit each."""
+        among = np.zeros(len(self.matrix), np.bool_)
+        among[self.part] = True
+        return np.packbits(among, bitorder="little")
 
 
 def rows_to_compare(k: int) -> int:

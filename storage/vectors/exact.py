@@ -13,7 +13,11 @@ _ROUNDING = 4e-5
 
 @dataclass(frozen=True)
 class ExactIndex:
-    """A matrix (n, d) of unit rows, which may be mapped; the reference for testing every other index."""
+    """A matrix (n, d) of unit rows, which may be mapped; the reference for testing every other index.
+
+    A score is the inner product of two unit vectors (the cosine), computed in float64 and rounded to float32, so it
+    does not depend on the kind of index or on other queries of the batch.
+    """
 
     matrix: Vectors
 
@@ -35,12 +39,10 @@ class ExactIndex:
         rows = np.empty((len(queries), k), dtype=np.int64)
         for i in range(len(queries) if k else 0):
             check()
-            scores[i], rows[i] = self.best(queries[i], self._candidates(queries[i], k), k)
+            candidates = self._candidates(queries[i], k)
+            near = inner_products(queries[i : i + 1], self.vectors(candidates))[0]
+            scores[i], rows[i] = best(near, candidates, k)
         return scores, rows
-
-    def best(self, query: Vectors, candidates: Rows, k: int) -> tuple[Vectors, Rows]:
-        """Return the scores and rows (k,) of the best of some rows for a query (d,), best first."""
-        return best(inner_products(query[np.newaxis], self.vectors(candidates))[0], candidates, k)
 
     def _candidates(self, query: Vectors, k: int) -> Rows:
         """Return a superset of the k best rows, by products in float32; a ninth of the time of all in float64."""
@@ -55,7 +57,11 @@ class ExactIndex:
 
     def vectors(self, rows: Rows) -> Vectors:
         """Return the (len(rows), d) vectors of the given rows; IndexError for a row that does not exist."""
-        rows = checked_rows(rows, self.n_rows)
-        read_ahead(self.matrix, rows, rows + 1)
-        found: Vectors = self.matrix[rows]
+        places = self.places(checked_rows(rows, self.n_rows))
+        read_ahead(self.matrix, places, places + 1)
+        found: Vectors = self.matrix[places]
         return found
+
+    def places(self, rows: Rows) -> Rows:
+        """Return the rows of the matrix that have the numbers of some rows."""
+        return rows

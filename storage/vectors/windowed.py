@@ -4,7 +4,7 @@ A text longer than the embedding model's input is embedded in windows; a text th
 no vector. `<name>.rows.npy`, next to `<name>.faiss`, has the table row of each vector.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,8 +12,8 @@ import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Rows, Vectors, gather_sorted
 from conspectus.storage.cancellation import check
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.vectors.base import VectorIndex, checked_queries, checked_rows
-from conspectus.storage.vectors.codes import CodedIndex, PartOfIndex
+from conspectus.storage.vectors.base import checked_queries, checked_rows
+from conspectus.storage.vectors.codes import CodedIndex
 from conspectus.storage.vectors.exact import ExactIndex
 from conspectus.storage.vectors.faiss_index import open_faiss, write_faiss
 
@@ -26,7 +26,7 @@ class WindowedIndex:
     score is -1, the minimum.
     """
 
-    windows: VectorIndex
+    windows: ExactIndex
     table_rows: Rows
     table_size: int | None = None
     """The number of table rows; None if the last one has a vector."""
@@ -108,7 +108,7 @@ class WindowedIndex:
         counts, windows = gather_sorted(self.table_rows, rows)
         owners = np.repeat(np.arange(len(rows)), counts)
         if isinstance(self.windows, CodedIndex):
-            return WindowedIndex(PartOfIndex(self.windows, windows), owners, len(rows))
+            return WindowedIndex(replace(self.windows, part=self.windows.places(windows)), owners, len(rows))
         return windowed_in_memory(self.windows.vectors(windows), owners, len(rows))
 
     def _windows_of(self, rows: Rows) -> tuple[Rows, Rows, Bools]:

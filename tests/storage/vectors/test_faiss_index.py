@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import faiss
@@ -6,7 +7,7 @@ import pytest
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import IndexCorrupt, MissingPart
 from conspectus.storage.vectors import codes, faiss_index
-from conspectus.storage.vectors.codes import CodedIndex, PartOfIndex
+from conspectus.storage.vectors.codes import CodedIndex
 from conspectus.storage.vectors.exact import ExactIndex
 from conspectus.storage.vectors.faiss_index import open_faiss, write_faiss
 from threadpoolctl import threadpool_limits
@@ -34,9 +35,7 @@ def test_codes_propose_nearly_all(tmp_path: Path, stand_out: bool, monkeypatch: 
     for each in (vectors, queries):
         each[:, :4] *= 8 if stand_out else 1  # some numbers are far larger than the others
         each /= np.linalg.norm(each, axis=1, keepdims=True)
-    found, true = (
-        each.search(queries, 10)[1] for each in (coded(tmp_path / "x.faiss", vectors), ExactIndex(vectors))
-    )
+    found, true = (each.search(queries, 10)[1] for each in (coded(tmp_path / "x.faiss", vectors), ExactIndex(vectors)))
     assert np.mean([np.isin(*pair).mean() for pair in zip(true, found, strict=True)]) > 0.99
 
 
@@ -54,7 +53,7 @@ def test_part_of_an_index_with_codes_is_searched_where_it_is(
     monkeypatch.setattr(codes, "rows_to_compare", lambda k: 200 + 3 * k)
     vectors, queries = clustered(3000), clustered(12, seed=1)
     rows = np.flatnonzero(np.random.default_rng(5).random(3000) < 0.2)
-    part = PartOfIndex(coded(tmp_path / "x.faiss", vectors), rows)
+    part = replace(coded(tmp_path / "x.faiss", vectors), part=rows)
     exact = ExactIndex(vectors[rows])
     assert (part.n_rows, part.dimension) == (exact.n_rows, exact.dimension)
     scores, found = part.search(queries, k)
