@@ -56,11 +56,6 @@ class Dated:
         length = PRECISIONS[self.precision]
         return self.first is not None and self.last is not None and self.first[:length] == self.last[:length]
 
-    def overlaps(self, other: "Dated") -> bool:
-        """Return whether two intervals have a day in common."""
-        begins = max(self.first or "", other.first or "")
-        return begins <= min(self.last or "9999-12-31", other.last or "9999-12-31")
-
 
 def dates_in(text: str) -> list[Dated]:
     """Return the dates of a text, in order; those that words or dashes join are one interval.

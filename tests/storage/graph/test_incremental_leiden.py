@@ -10,6 +10,8 @@ from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modu
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.storage.graph.hierarchies import groups_at
+
 Weights = dict[tuple[int, int], float]
 
 
@@ -29,7 +31,7 @@ def updated(edges: Edges, before: Hierarchy, changed: Bools, size: int = 4) -> H
 
 
 def sets(hierarchy: Hierarchy, level: int) -> set[tuple[int, ...]]:
-    return {tuple(each.members.tolist()) for each in hierarchy.at(level)}
+    return {tuple(each.members.tolist()) for each in groups_at(hierarchy, level)}
 
 
 @st.composite
@@ -82,7 +84,7 @@ def test_the_laws_of_an_updated_hierarchy(change: tuple[int, Weights, int, Weigh
         for label in np.unique(fine):
             assert len(np.unique(coarse[fine == label])) == 1
     for level in range(len(hierarchy.levels)):
-        for each in hierarchy.at(level):
+        for each in groups_at(hierarchy, level):
             assert connected(now, each.members.tolist())
             inside = each.id in np.unique(hierarchy.levels[-1])
             assert each.oversized == (inside and len(each.members) > size)
@@ -116,7 +118,7 @@ def test_a_change_moves_only_what_is_near() -> None:
     new = updated(now, hierarchy, changed, 10)
     for level in range(len(hierarchy.levels)):
         assert len(sets(hierarchy, level) - sets(new, level)) <= 8
-    home = next(each for each in new.at(0) if n_nodes in each.members)
+    home = next(each for each in groups_at(new, 0) if n_nodes in each.members)
     assert {0, 1, 2} <= set(home.members.tolist())
     best, found = (
         modularity(now.n_nodes, now.lower, now.upper, now.weights, each.levels[0]) for each in (fresh(now, 10), new)

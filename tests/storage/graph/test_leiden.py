@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.graph.edges import canonical_edges
-from conspectus.storage.graph.leiden import Group, Hierarchy, hierarchical_leiden, modularity
+from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
+
+from tests.storage.graph.hierarchies import Group, groups_at
 
 Columns = tuple[Ints, Ints, Floats]
 
@@ -48,11 +50,13 @@ def divided(n_nodes: int, edges: Sequence[ArrayLike], **options: float) -> Hiera
 
 def distinct(hierarchy: Hierarchy) -> list[Group]:
     """Return every set of nodes once, by id."""
-    return [each for level in range(len(hierarchy.levels)) for each in hierarchy.at(level) if each.level == level]
+    return [
+        each for level in range(len(hierarchy.levels)) for each in groups_at(hierarchy, level) if each.level == level
+    ]
 
 
 def sets(hierarchy: Hierarchy, level: int) -> list[list[int]]:
-    return [community.members.tolist() for community in hierarchy.at(level)]
+    return [community.members.tolist() for community in groups_at(hierarchy, level)]
 
 
 def same(one: Hierarchy, other: Hierarchy) -> bool:
@@ -76,7 +80,7 @@ def test_the_laws_of_a_hierarchy(graph: tuple[int, Columns], size: int, seed: in
 
     for level in range(len(hierarchy.levels)):
         assert sorted(itertools.chain(*sets(hierarchy, level))) == list(range(n_nodes)), "not a partition"
-        for community in hierarchy.at(level):
+        for community in groups_at(hierarchy, level):
             assert (hierarchy.levels[level][community.members] == community.id).all()
         if level:
             pairs = {*zip(hierarchy.levels[level].tolist(), hierarchy.levels[level - 1].tolist(), strict=True)}
@@ -156,15 +160,6 @@ def test_splits_what_is_too_large_and_carries_down_the_rest() -> None:
     assert [community.parent for community in distinct(hierarchy)[5:]] == [0, 0, 1, 1, 2, 2, 3, 3]
     assert hierarchy.levels[0][64] == hierarchy.levels[1][64] == 4
     assert not any(community.oversized for community in distinct(hierarchy))
-
-
-def test_a_level_past_the_deepest_is_the_deepest() -> None:
-    n_nodes, edges = from_networkx(networkx.karate_club_graph())
-    hierarchy = divided(n_nodes, edges, seed=1)
-    assert len(hierarchy.levels) > 1
-    assert sets(hierarchy, 99) == sets(hierarchy, len(hierarchy.levels) - 1)
-    with pytest.raises(ValueError, match="must not be negative"):
-        hierarchy.at(-1)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
 from conspectus.storage.graph.leidenalg_engine import check_engine
 
+from tests.storage.graph.hierarchies import groups_at
+
 QUALITIES = ["modularity", "cpm", "rber", "surprise", "significance"]
 RESOLUTION = {"cpm": 0.1}
 
@@ -37,7 +39,7 @@ def divided(
 def test_each_quality_finds_planted_communities(quality: str) -> None:
     found = divided(PLANTED, quality, max_cluster_size=12, resolution=RESOLUTION.get(quality, 1.0))
     planted = {frozenset(range(first, first + 12)) for first in range(0, 96, 12)}
-    assert planted == {frozenset(group.members.tolist()) for group in found.at(0)}
+    assert planted == {frozenset(group.members.tolist()) for group in groups_at(found, 0)}
 
 
 @pytest.mark.parametrize("quality", QUALITIES)
@@ -46,9 +48,9 @@ def test_large_communities_are_divided_within_themselves(quality: str) -> None:
     found = divided(edges, quality, resolution=RESOLUTION.get(quality, 1.0))
     for upper, lower in zip(found.levels, found.levels[1:], strict=False):
         assert len(set(zip(upper.tolist(), lower.tolist(), strict=True))) == len(set(lower.tolist())), "a refinement"
-    sizes = [len(group.members) for group in found.at(99) if not group.oversized]
+    sizes = [len(group.members) for group in groups_at(found, -1) if not group.oversized]
     assert max(sizes) <= 10
-    assert sum(len(group.members) for group in found.at(99)) == 300
+    assert sum(len(group.members) for group in groups_at(found, -1)) == 300
 
 
 def test_cpm_is_divided_at_higher_resolutions_and_a_clique_is_not() -> None:
@@ -56,9 +58,9 @@ def test_cpm_is_divided_at_higher_resolutions_and_a_clique_is_not() -> None:
         networkx.complete_graph(20), networkx.planted_partition_graph(2, 15, 0.9, 0.2, seed=1)
     )
     found = divided(edges_of(whole), "cpm", resolution=0.1)
-    assert [len(group.members) for group in found.at(0)] == [20, 30]
-    assert sorted(len(group.members) for group in found.at(1))[-1] == 20
-    [clique] = [group for group in found.at(99) if group.oversized and len(group.members) == 20]
+    assert [len(group.members) for group in groups_at(found, 0)] == [20, 30]
+    assert sorted(len(group.members) for group in groups_at(found, 1))[-1] == 20
+    [clique] = [group for group in groups_at(found, -1) if group.oversized and len(group.members) == 20]
     assert clique.members.tolist() == list(range(20))
 
 
@@ -88,7 +90,9 @@ def test_weights_and_seed_reach_the_library() -> None:
         seed=3,
         resolution_parameter=0.2,
     )
-    assert {tuple(group.members.tolist()) for group in found.at(0)} == {tuple(sorted(each)) for each in reference}
+    assert {tuple(group.members.tolist()) for group in groups_at(found, 0)} == {
+        tuple(sorted(each)) for each in reference
+    }
 
 
 def test_two_processes_agree() -> None:
