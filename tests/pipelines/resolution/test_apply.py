@@ -7,7 +7,7 @@ from conspectus.pipelines.resolution.apply import applied
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.records import Entity, Mention, Relation
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 IDS = [f"e{number}" for number in range(8)]
@@ -67,6 +67,7 @@ def test_relations_of_a_model_have_no_direction() -> None:
     assert (one.source_id, one.target_id, one.weight, one.strength) == ("c", "a", 4.0, 7.0)
 
 
+@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(st.sampled_from(IDS), st.sampled_from(IDS), st.sampled_from("pq"), st.integers(1, 3)),
@@ -101,6 +102,7 @@ _PLACES = st.dictionaries(
 )
 
 
+@settings(max_examples=25)
 @given(_PLACES, st.dictionaries(st.sampled_from(IDS[2:4]), st.sampled_from(IDS[:2])))
 def test_columns_of_mentions_give_what_dictionaries_give(
     places: dict[tuple[str, str, int | None], bool], kept_of: dict[str, str]
