@@ -9,26 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
-def test_what_was_put_is_got_and_the_rest_is_missing(tmp_path: Path) -> None:
-    memo = Memo(tmp_path / "deep" / "memo.sqlite")
-    memo.put_many("vector", {"a": b"1", "b": b""})
-    assert memo.get_many("vector", ["b", "a", "c"]) == {"a": b"1", "b": b""}
-    assert memo.missing("vector", ["c", "a", "d", "c"]) == ["c", "d"]
-
-
 def test_the_first_result_stays(tmp_path: Path) -> None:
     memo = Memo(tmp_path / "memo.sqlite")
     memo.put_many("kind", {"a": b"first"})
     memo.put_many("kind", {"a": b"second"})
     assert memo.get_many("kind", ["a"]) == {"a": b"first"}
-
-
-def test_a_replaced_result_is_the_last_and_keeps_its_sources(tmp_path: Path) -> None:
-    memo = Memo(tmp_path / "memo.sqlite")
-    memo.put_many("kind", {"a": b"first", "b": b"b"}, {"a": ["text"]})
-    memo.replace_many("kind", {"a": b"second", "c": b"c"}, {"a": ["text"]})
-    assert memo.get_many("kind", "abc") == {"a": b"second", "b": b"b", "c": b"c"}
-    assert memo.made_from("text") == [("kind", "a")]
 
 
 @settings(max_examples=20)
@@ -57,19 +42,6 @@ def test_many_writers_at_once(tmp_path: Path) -> None:
         list(workers.map(write, range(16)))
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT count(*) FROM results").fetchone() == (800,)
-
-
-def test_what_was_written_while_the_file_was_kept_open_is_whole_afterwards(tmp_path: Path) -> None:
-    path = tmp_path / "memo.sqlite"
-    log = Path(f"{path}-wal")
-    memo = Memo(path)
-    with memo.kept_open():
-        Memo(path).put_many("reply", {"a": b"1"})
-        assert log.stat().st_size, "no writer copies the log into the file"
-        assert memo.get_many("reply", ["a"]) == {"a": b"1"}
-        memo.compact()  # a file that is kept open is not in use
-    assert not log.exists()
-    assert MemoReader(path).get_many("reply", ["a"]) == {"a": b"1"}
 
 
 def test_a_long_log_is_emptied_once_no_reader_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

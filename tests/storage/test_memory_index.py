@@ -9,7 +9,7 @@ import pytest
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.memory_index import MemoryIndex, Parts
-from conspectus.storage.records import Chunk, Document, Entity, Report
+from conspectus.storage.records import Entity
 from conspectus.storage.tables import TABLES
 from conspectus.storage.text.bm25 import Bm25
 from conspectus.storage.vectors.windowed import WindowedIndex, windowed_in_memory
@@ -56,12 +56,6 @@ def test_each_part_is_made_once_and_when_it_is_wanted(index: MemoryIndex, made: 
     assert index.graph() is index.graph()
     assert made == ["undescribed", "entities", "lexical", "graph"]
     assert dict(index.manifest.rows) == {**dict.fromkeys(TABLES, 0), "entities": 1}
-
-
-def test_nothing_is_read_from_the_folder(index: MemoryIndex) -> None:
-    assert index.rows(Document) == index.rows(Chunk) == index.rows(Report) == []
-    assert index.manifest.files == {}
-    assert not hasattr(index, "folder")
 
 
 def test_vectors_of_some_rows_are_found_as_in_the_whole(index: MemoryIndex) -> None:

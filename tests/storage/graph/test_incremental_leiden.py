@@ -140,35 +140,6 @@ def test_losses_are_shares_of_modularity_by_level() -> None:
     assert not is_worse(losses(bad, good, edges))
 
 
-def test_a_long_series_of_updates_loses_no_modularity() -> None:
-    """Updates follow each other as in a growing index: none may fall behind a fresh hierarchy by and by."""
-    chance = np.random.default_rng(1)
-    triples = [[int(start * 100 // 150 + each) % 100 for each in chance.integers(0, 12, 3)] for start in range(150)]
-    old, hierarchy, lost, detected = ring(triples), None, [], 0
-    for _ in range(30):
-        at = int(chance.integers(0, 150))
-        triples[at] = [int(at * 100 // 150 + each) % 100 for each in chance.integers(0, 12, 3)]
-        now = ring(triples)
-        hierarchy = updated(now, hierarchy or fresh(old, 10), changed_nodes(now, old, np.arange(100)), 10)
-        found = losses(fresh(now, 10), hierarchy, now)
-        if is_worse(found):
-            hierarchy, detected = fresh(now, 10), detected + 1
-        lost.append(losses(fresh(now, 10), hierarchy, now))
-        old = now
-    assert detected <= 6
-    assert np.mean([each[0] for each in lost[-10:]]) < 0.005
-    assert np.mean([each[-1] for each in lost[-10:]]) < 0.01
-
-
-def ring(triples: list[list[int]]) -> Edges:
-    """Return the graph of 100 people of whom each document names three that are near each other."""
-    found: dict[tuple[int, int], float] = {}
-    for triple in triples:
-        for pair in itertools.combinations(sorted(set(triple)), 2):
-            found[pair] = found.get(pair, 0.0) + 1.0
-    return edges_of(100, found)
-
-
 @given(changes(), st.data())
 def test_moved_nodes_are_where_modularity_is_largest(
     change: tuple[int, Weights, int, Weights], data: st.DataObject

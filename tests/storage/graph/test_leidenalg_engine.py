@@ -1,8 +1,5 @@
 """Communities by leidenalg, with each of its quality functions."""
 
-import subprocess
-import sys
-
 import igraph
 import leidenalg
 import networkx
@@ -10,7 +7,7 @@ import numpy as np
 import pytest
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.graph.edges import Edges, canonical_edges
-from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
+from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden
 from conspectus.storage.graph.leidenalg_engine import check_engine
 
 from tests.storage.graph.hierarchies import groups_at
@@ -64,18 +61,6 @@ def test_cpm_is_divided_at_higher_resolutions_and_a_clique_is_not() -> None:
     assert clique.members.tolist() == list(range(20))
 
 
-def test_modularity_is_that_of_the_other_engine() -> None:
-    edges = edges_of(networkx.karate_club_graph())
-    ends = 34, edges.lower, edges.upper, edges.weights
-    one, other = (
-        modularity(*ends, each.levels[0]) for each in (divided(edges, "modularity"), hierarchical_leiden(edges, seed=5))
-    )
-    assert one == pytest.approx(other, abs=0.01)
-    finer = divided(edges, "modularity", resolution=3.0)
-    assert len(finer.levels[0]) == 34
-    assert finer.levels[0].max() > divided(edges, "modularity").levels[0].max()
-
-
 def test_weights_and_seed_reach_the_library() -> None:
     graph = networkx.gnm_random_graph(60, 180, seed=2)
     ends = np.array(list(graph.edges()))
@@ -93,20 +78,6 @@ def test_weights_and_seed_reach_the_library() -> None:
     assert {tuple(group.members.tolist()) for group in groups_at(found, 0)} == {
         tuple(sorted(each)) for each in reference
     }
-
-
-def test_two_processes_agree() -> None:
-    script = (
-        "import zlib, networkx, conspectus\n"
-        "from conspectus.storage.graph.edges import canonical_edges\n"
-        "from conspectus.storage.graph.leiden import hierarchical_leiden\n"
-        "edges = canonical_edges(300, *zip(*networkx.gnm_random_graph(300, 900, seed=4).edges()), [1.0] * 900)\n"
-        "h = hierarchical_leiden(edges, seed=9, engine='leidenalg:modularity')\n"
-        "print([zlib.crc32(level.tobytes()) for level in h.levels])"
-    )
-    runs = [subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout for _ in range(2)]
-    assert runs[0] == runs[1]
-    assert runs[0].count(b",") >= 1
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,15 +74,6 @@ def test_formula_and_columns_on_any_texts(
         assert index.inverse_document_frequency(word.key) == pytest.approx(idf)
 
 
-@pytest.mark.parametrize("passages", [["", "?!"], [], ["..."]])
-def test_texts_without_words(passages: list[str], tmp_path: Path) -> None:
-    index = made(tmp_path / "bm25", passages)
-    assert index.scores("anything").tolist() == [0.0] * len(passages)
-    assert not index.vocabulary
-    assert index.rows_with("anything").tolist() == []
-    assert any((tmp_path / "bm25").iterdir())  # an empty folder is lost in many a copy
-
-
 def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "bm25"
     write_bm25(folder, TEXTS, ["en"] * len(TEXTS))

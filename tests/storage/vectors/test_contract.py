@@ -72,14 +72,6 @@ def test_ties_go_to_the_smaller_row(make: Callable[[Vectors], Index]) -> None:
     np.testing.assert_allclose(scores, want_scores, rtol=0, atol=1e-7)
 
 
-def test_a_result_does_not_depend_on_the_other_queries(make: Callable[[Vectors], Index]) -> None:
-    index, queries = make(unit_rows(500)), unit_rows(70, seed=3)
-    together = index.search(queries, 7)
-    alone = [index.search(queries[i : i + 1], 7) for i in range(len(queries))]
-    np.testing.assert_array_equal(together[0], np.concatenate([scores for scores, _ in alone]))
-    np.testing.assert_array_equal(together[1], np.concatenate([rows for _, rows in alone]))
-
-
 def test_scores_of_chosen_rows_are_those_of_a_search(make: Callable[[Vectors], Index]) -> None:
     index, queries = make(unit_rows(300)), unit_rows(4, seed=4)
     scores, rows = index.search(queries, 300)
