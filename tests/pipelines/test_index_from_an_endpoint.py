@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.query.context import Context
@@ -162,13 +161,3 @@ def test_no_key_is_written_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not [path for path in written if SECRET.encode() in path.read_bytes()]
     shown = json.dumps([dict(context.index.manifest.settings), dict(context.index.manifest.models)])
     assert "127.0.0.1" not in shown  # nor where the server was
-
-
-def test_the_vectors_are_those_of_the_server(tmp_path: Path, server: FakeServer) -> None:
-    context = build(tmp_path, ROWS, chosen(server.url, document_prefix="passage: ", dimensions=32))
-    assert context.index.manifest.models["embedding"] == "endpoint:m@32 'passage: '"
-    assert all(text.startswith("passage: ") for text in sent(server))
-    titled = [f"{context.titles[each.document_id]}\n{each.text}" for each in context.chunks]
-    wanted = context.embedder.embed(titled)
-    vectors = context.chunk_vectors.mean_vectors(np.arange(len(titled)))
-    np.testing.assert_allclose(vectors, wanted, atol=1e-6)

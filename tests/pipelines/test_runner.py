@@ -83,24 +83,6 @@ def test_what_fails_before_it_settles_is_raised_at_the_end_in_the_background() -
     assert done == ["the rest"]
 
 
-@pytest.mark.parametrize("background", [True, False])
-def test_a_pending_argument_is_waited_for(background: bool) -> None:
-    with Overlap(background) as overlap:
-        number = overlap.start(int, "20")
-        total = overlap.start(sum, overlap.start(lambda *numbers: numbers, number, 22))
-        assert overlap.run(str, total) == "42"
-
-
-@pytest.mark.parametrize("background", [True, False])
-def test_what_a_step_raises_comes_with_its_result(background: bool) -> None:
-    def block() -> None:
-        with Overlap(background) as overlap:
-            overlap.start(int, "no number")
-
-    with pytest.raises(ValueError, match="no number"):
-        block()
-
-
 def test_an_interrupted_block_waits_for_no_server() -> None:
     begun = threading.Event()
 

@@ -17,27 +17,6 @@ def entity(id_: str, frequency: int = 1) -> Entity:
     return Entity(id_, id_.upper(), "PERSON", ("PERSON",), "", frequency, 0)
 
 
-def mention(id_: str, owner: str, start: int, chunk: str = "c") -> Mention:
-    return Mention(id_, chunk, owner, None, start, start + 2, "exact", "xx", "")
-
-
-def test_mentions_of_an_alias_are_those_of_the_kept_entity() -> None:
-    found = Knowledge([entity("a"), entity("b", 2)], [], [mention("1", "a", 0), mention("2", "b", 5, "d")])
-    merged, _ = applied(found, {"b": "a"})
-    assert [(each.entity_id, each.match, each.surface) for each in merged.mentions] == [
-        ("a", "exact", "xx"),
-        ("a", "alias", "xx"),
-    ]
-    assert [(each.id, each.frequency) for each in merged.entities] == [("a", 2)]
-
-
-def test_two_mentions_at_one_place_are_one() -> None:
-    found = Knowledge([entity("a"), entity("b")], [], [mention("1", "b", 0), mention("2", "a", 0)])
-    merged, _ = applied(found, {"b": "a"})
-    assert [(each.id, each.match) for each in merged.mentions] == [("2", "exact")]
-    assert merged.entities[0].frequency == 1
-
-
 def test_relations_that_become_one_add_up_and_loops_go() -> None:
     relations = [
         Relation("r1", "a", "c", "knows", "a long description", 2.0, ("x",)),

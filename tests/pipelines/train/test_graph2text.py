@@ -53,15 +53,6 @@ def test_training_is_reported_and_kept(trained: tuple[Graph2TextTraining, Path, 
     assert "written by people" in shown(report, out)
 
 
-def test_the_same_seed_gives_the_same_model(
-    tiny: Path, trained: tuple[Graph2TextTraining, Path, list[str]], tmp_path: Path
-) -> None:
-    again = train_graph2text(PAIRS, tiny, tmp_path / "again", PLAN, lambda line: None)
-    assert [each.training_loss for each in again.epochs] == [each.training_loss for each in trained[0].epochs]
-    one, other = (folder / "model.safetensors" for folder in (tmp_path / "again", trained[1]))
-    assert one.read_bytes() == other.read_bytes()
-
-
 def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="graph2text"):
         open_graph2text("")

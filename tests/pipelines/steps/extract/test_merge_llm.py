@@ -111,25 +111,6 @@ def test_one_name_is_one_entity_of_the_majority_type(made: ModelKnowledge) -> No
     assert named(made, "Charles Babbage").degree == 3
 
 
-def test_spans_are_those_of_the_text(made: ModelKnowledge) -> None:
-    assert places(made, "Charles Babbage") == {
-        ("c0", ADA.index("Charles"), "exact", "Charles Babbage"),
-        ("c1", 0, "exact", "Charles Babbage"),
-        ("c1", None, "chunk", "Charles Babbage"),  # the title
-    }
-    assert ("c0", ADA.index("ADA"), "exact", "ADA LOVELACE") in places(made, "Ada Lovelace")
-    assert ("c2", 18, "exact", "Ada  Lovelace") in places(made, "Ada Lovelace"), "named by no record of its chunk"
-    assert places(made, "Analytical Engine") == {("c0", None, "chunk", "Analytical Engine")}
-
-
-def test_all_mentions_hold_the_words_at_their_spans(made: ModelKnowledge) -> None:
-    texts = {f"c{number}": text for number, (text, _) in enumerate(PASSAGES.values())}
-    for each in made.knowledge.mentions:
-        assert (each.start is None) == (each.match == "chunk")
-        if each.start is not None:
-            assert texts[each.chunk_id][each.start : each.end] == each.surface
-
-
 def test_descriptions_stand_with_the_chunk_they_come_from(made: ModelKnowledge) -> None:
     told = {
         (each.chunk_id, each.description)
@@ -264,12 +245,6 @@ def test_what_overlapping_chunks_both_state_counts_once() -> None:
     assert between(twice, "Ada Lovelace", "Charles Babbage").weight == 1
 
 
-def test_identical_records_of_several_replies_count_once() -> None:
-    made = merged({"0": ("Ada saw Byron.", found(*[person("Ada")] * 3, *[met("Ada", "Byron")] * 3))})
-    assert between(made, "Ada", "Byron").weight == 1
-    assert made.entity_descriptions[id_of("Ada")] == ["Ada is told of."]
-
-
 def test_the_order_of_chunks_and_documents_leaves_no_trace(made: ModelKnowledge) -> None:
     documents, chunks, extractions = corpus(PASSAGES)
     pairs = list(zip(chunks, extractions, strict=True))
@@ -278,21 +253,3 @@ def test_the_order_of_chunks_and_documents_leaves_no_trace(made: ModelKnowledge)
         random.Random(seed).shuffle(documents)
         shuffled = merge_extractions(documents, [each for each, _ in pairs], [each for _, each in pairs])
         assert shuffled == made
-
-
-@pytest.mark.parametrize(
-    ("text", "one", "other"),
-    [
-        ("林黛玉住在潇湘馆。她常与贾宝玉在潇湘馆见面。", "林黛玉", "潇湘馆"),
-        ("وُلدت زها حديد في بغداد. درست في لندن.", "زها حديد", "بغداد"),
-        ("Ζει στην Αθήνα η Μαρία Κάλλας.", "Μαρία Κάλλας", "Αθήνα"),
-    ],
-)
-def test_other_scripts_have_spans_and_evidence(text: str, one: str, other: str) -> None:
-    made = merged({"0": (text, found(person(one), person(other, kind="地点"), met(one, other)))})
-    assert {each.match for each in made.knowledge.mentions} == {"exact"}
-    assert named(made, one).name == one
-    (evidence,) = (each for each in made.knowledge.mentions if each.relation_id)
-    assert one in evidence.surface
-    assert other in evidence.surface
-    assert evidence.surface in text
