@@ -9,6 +9,8 @@ from conspectus.storage.vectors.base import best, checked_queries, checked_rows,
 
 _ROUNDING = 4e-5
 """Largest difference of two products of unit vectors in float32 and in float64."""
+_ROWS_AT_ONCE = 4096
+"""Rows that are copied at once, because a FAISS file begins its vectors at an odd byte; in a third of the time."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class ExactIndex:
 
     def _candidates(self, query: Vectors, k: int) -> Rows:
         """Return a superset of the k best rows, by products in float32; a ninth of the time of all in float64."""
-        near = self.matrix @ query
+        blocks = (self.matrix[start : start + _ROWS_AT_ONCE] for start in range(0, len(self.matrix), _ROWS_AT_ONCE))
+        near = np.concatenate([np.require(block, requirements="A") @ query for block in blocks])
         least = np.partition(near, self.n_rows - k)[self.n_rows - k]
         found: Rows = np.flatnonzero(near >= least - _ROUNDING)
         return found if len(found) >= k else np.arange(self.n_rows, dtype=np.int64)  # vectors that are no numbers
