@@ -12,7 +12,7 @@ from conspectus.storage.cancellation import check
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.mapped import IdRows
 from conspectus.storage.numbering import numbering
-from conspectus.storage.text.analysis import PLAIN, Analysis
+from conspectus.storage.text.analysis import Analysis
 from conspectus.storage.text.names import words
 from conspectus.storage.text.postings import TextColumn
 from conspectus.storage.text.term_counts import K1, B, TermCounts
@@ -82,7 +82,7 @@ class Bm25:
     """A lexical index over rows. Unknown words score 0."""
 
     def __init__(
-        self, postings: _Postings | None, vocabulary: Mapping[str, int], n_rows: int, analysis: Analysis = PLAIN
+        self, postings: _Postings | None, vocabulary: Mapping[str, int], n_rows: int, analysis: Analysis
     ) -> None:
         self._n_rows = n_rows
         self._postings = postings
@@ -91,9 +91,9 @@ class Bm25:
         self.analysis = analysis
 
     @classmethod
-    def of(cls, texts: Sequence[str], languages: Sequence[str] | None) -> "Bm25":
-        """Return an in-memory index over texts (row i scores text i); without languages, words are not stemmed."""
-        analysis = PLAIN if languages is None else Analysis.of(texts, languages)
+    def of(cls, texts: Sequence[str], languages: Sequence[str]) -> "Bm25":
+        """Return an in-memory index over texts (row i scores text i) in some languages, "" if unknown."""
+        analysis = Analysis.of(texts, languages)
         bags = [analysis.terms(text, row) for row, text in enumerate(texts)]
         vocabulary = _numbered(term for bag in bags for term in bag)
         counts = TermCounts.of(bags, vocabulary)
@@ -114,9 +114,7 @@ class Bm25:
         Rows are checked when they are used. `vocabulary` is the folder's, if it is mapped (`open_terms`).
         """
         try:
-            # Indexes made before stemming was added have no analysis.
-            described = folder / _ANALYSIS
-            analysis = Analysis.unpacked(described.read_bytes()) if described.exists() else PLAIN
+            analysis = Analysis.unpacked((folder / _ANALYSIS).read_bytes())
             if not (known := _read_vocabulary(folder) if vocabulary is None else vocabulary):
                 return cls(None, {}, n_rows, analysis)
             found = json.loads((folder / _PARAMETERS).read_bytes())
@@ -130,7 +128,7 @@ class Bm25:
         if written[3] != n_rows:
             raise IndexCorrupt(f"{folder} ranks {written[3]} rows; the table has {n_rows}")
         _check(postings, folder)
-        if analysis.languages is not None and len(analysis.languages) != n_rows:
+        if len(analysis.languages) != n_rows:
             raise IndexCorrupt(f"{folder} is not a BM25 index: {_ANALYSIS} is not of its rows")
         return cls(postings, known, n_rows, analysis)
 

@@ -39,7 +39,7 @@ def index(sample_root: Path, made: list[str]) -> MemoryIndex:
         given("undescribed", [ENTITY]),
         {"chunks": given("vectors", windowed_in_memory(VECTORS, np.array([0, 0, 2, 3]), 5))},
         given("graph", Adjacency.from_edges(1, [], [], [])),
-        given("lexical", Bm25.of(["Ada wrote"], None)),
+        given("lexical", Bm25.of(["Ada wrote"], ["en"])),
     )
     return MemoryIndex(sample_root, StoredIndex.open(sample_root).manifest, parts)
 
