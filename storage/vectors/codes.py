@@ -9,6 +9,7 @@ random directions only if no number of a vector stands out, so vectors are turne
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.vectors.exact import ExactIndex
 from numpy.typing import NDArray
 
+_HEAD = Struct("<4siqqq?iQQiQ")
+"""Of a FAISS file of codes (faiss/impl/index_write.cpp). FAISS trusts the sizes in it, and reads past the end."""
 _BLOCK_ROWS = 1 << 14
 _ROWS_OF_MEAN = 1 << 14
 
@@ -109,14 +112,18 @@ def open_codes(path: Path, matrix: Vectors) -> CodedIndex:
     """
     import faiss
 
+    n_rows, dimension = matrix.shape
+    of_row = (dimension + 7) // 8 + 8  # bytes: a sign a number, and two float32
+    head = _HEAD.pack(b"Ixrq", dimension, n_rows, 1 << 20, 1 << 20, True, 0, dimension, of_row, 0, n_rows * of_row)
     try:
-        codes: Any = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
-    except (RuntimeError, MemoryError) as error:
-        # Without C++ function and file names. A MemoryError is of an absurd length.
-        reason = (str(error).rpartition("Error: ")[2] or "out of memory").strip()
-        raise IndexCorrupt(f"{path}: not a readable FAISS index: {reason}") from error
-    if not isinstance(codes, faiss.IndexRaBitQ) or (codes.ntotal, codes.d) != matrix.shape:
-        raise IndexCorrupt(f"{path}: not the codes of {len(matrix)} vectors of dimension {matrix.shape[1]}")
+        with path.open("rb") as file:
+            is_right = file.read(len(head)) == head
+        whole = path.stat().st_size == len(head) + n_rows * of_row + 8 + 4 * dimension + 1  # the mean, and bits
+        codes: Any = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC) if is_right and whole else None
+    except (OSError, RuntimeError, MemoryError) as error:
+        raise IndexCorrupt(f"{path}: cannot be read: {error}") from error
+    if codes is None:
+        raise IndexCorrupt(f"{path}: not the codes of {n_rows} vectors of dimension {dimension}")
     return CodedIndex(matrix, codes)
 
 
