@@ -9,7 +9,7 @@ import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
-from conspectus.storage.errors import ModelRefused, ModelUnavailable
+from conspectus.storage.errors import ModelUnavailable
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import Settings, load_settings
 
@@ -122,18 +122,6 @@ def test_faults_change_nothing(tmp_path: Path, server: FakeServer) -> None:
         assert sum(broken.measures.faults.values()) >= 3
         assert broken.measures.in_flight_peak <= 4
     assert files(rough) == files(calm)
-
-
-def test_a_server_that_is_gone_or_has_another_model(tmp_path: Path, server: FakeServer) -> None:
-    context = build(tmp_path, ROWS[:5], chosen(server.url))
-    gone = Context(context.index, chosen("http://127.0.0.1:9/v1", attempts=2))
-    with pytest.raises(ModelUnavailable, match="embedding with endpoint:m: nothing listens at"):
-        asyncio.run(find_retriever("dense", gone).retrieve("Oxford", 2))
-    assert asyncio.run(find_retriever("bm25", gone).retrieve("fishing village", 2)).passages
-    with FakeServer(dimensions=32) as other:
-        changed = Context(context.index, chosen(other.url))
-        with pytest.raises(ModelRefused, match="the vectors have 32 numbers where 64 are needed"):
-            asyncio.run(find_retriever("dense", changed).retrieve("Oxford", 2))
 
 
 def test_a_build_that_fails_keeps_the_steps_that_were_done(tmp_path: Path, server: FakeServer) -> None:

@@ -9,27 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
-def test_the_first_result_stays(tmp_path: Path) -> None:
-    memo = Memo(tmp_path / "memo.sqlite")
-    memo.put_many("kind", {"a": b"first"})
-    memo.put_many("kind", {"a": b"second"})
-    assert memo.get_many("kind", ["a"]) == {"a": b"first"}
-
-
 @settings(max_examples=20)
 @given(st.dictionaries(st.text(min_size=1).filter(lambda key: "\x00" not in key and key.isprintable()), st.binary()))
 def test_any_result_comes_back(tmp_path_factory: pytest.TempPathFactory, results: dict[str, bytes]) -> None:
     memo = Memo(tmp_path_factory.mktemp("memo") / "memo.sqlite")
     memo.put_many("kind", results)
     assert memo.get_many("kind", results) == results
-
-
-def test_more_keys_than_a_statement_holds(tmp_path: Path) -> None:
-    memo = Memo(tmp_path / "memo.sqlite")
-    results = {f"{number:05}": b"x" for number in range(3000)}
-    memo.put_many("kind", results)
-    assert memo.get_many("kind", results) == results
-    assert memo.missing("kind", [*results, "new"]) == ["new"]
 
 
 def test_many_writers_at_once(tmp_path: Path) -> None:

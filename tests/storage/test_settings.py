@@ -66,12 +66,6 @@ def test_the_environment_can_give_lists_mappings_and_sections(monkeypatch: pytes
         load_settings()
 
 
-def test_an_unknown_environment_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CONSPECTUS__CHUNX__CHUNK_SIZE", "200")
-    with pytest.raises(SettingsError, match="CONSPECTUS__CHUNX__CHUNK_SIZE: unknown setting chunx"):
-        load_settings()
-
-
 @pytest.mark.parametrize(
     "text",
     [

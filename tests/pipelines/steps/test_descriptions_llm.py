@@ -17,7 +17,7 @@ from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
 from tests.tags import inside, prompt_of
 
 
@@ -161,11 +161,3 @@ def test_one_that_fails_harms_no_other_and_keeps_whole_descriptions(reply: str |
         assert reason in failure.detail
         none_fits, _ = told(client(server), {"bad": texts}, DESCRIPTION_TOKENS=1)
         assert none_fits == {"bad": "nine ten."}
-
-
-def test_a_failing_batch_of_a_fold_is_one_failure() -> None:
-    texts = [f"fact{i:02} is told here in some words." for i in range(20)]
-    with FakeServer(said("fine."), faults=Faults(script={"fact13": "500"})) as server:
-        found, failures = told(client(server, attempts=1), {"a": texts}, DESCRIPTION_TOKENS=20, INPUT_TOKENS=100)
-        assert [each.item_id for each in failures] == ["a"]
-        assert found["a"] == " ".join(texts[:2])

@@ -335,13 +335,6 @@ def test_rows_without_text_are_not_kept(tmp_path: Path) -> None:
     assert (list(late), [each.detail for each in before.values()]) == (["c.jsonl#3"], ["columns: a", "columns: b"])
 
 
-def test_what_is_told_is_short_and_without_control_signs(tmp_path: Path) -> None:
-    message = why(put(tmp_path, "a\x1b[31m\nb.txt", BINARY))
-    assert "a\\x1b[31m\\x0ab.txt: binary data" in message
-    long = put(tmp_path, "c.csv", ",".join("x" * 100 for _ in range(60)) + "\n")
-    assert len(why(long)) < 1_200
-
-
 def test_files_of_other_formats_are_skipped_and_not_lost(tmp_path: Path) -> None:
     files = {"a.txt": "Text.", "README": "Read me.", "b.gif": BINARY, "c.xyz": "x", "tool": BINARY}
     for name, content in files.items():

@@ -348,13 +348,6 @@ def test_tries_of_which_no_reply_came_count_against_the_budget() -> None:
         assert model.meter.total().unconfirmed_tokens >= 1000 * len(server.requests)
 
 
-def test_tries_that_the_server_refused_do_not() -> None:
-    with FakeServer(echo, faults=Faults(script={"a": ["500", "500", "429"]}, retry_after=0.01)) as server:
-        model = client(server, max_tokens=2500, max_output_tokens=1000)
-        assert texts_of(complete(model, "a")) == ["echo a"]
-        assert len(server.requests) == 4
-
-
 def test_a_server_that_does_not_stream_answers_whole() -> None:
     async def whole(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -388,15 +381,6 @@ def test_usage_that_cannot_be_is_estimated(usage: object) -> None:
     reply = read_completion(body, "m", 100, TokenRate())
     assert reply.estimated
     assert 0 < reply.prompt_tokens < 100
-
-
-def test_content_in_parts_is_one_text_and_estimates_teach_nothing() -> None:
-    parts = [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]
-    rate = TokenRate()
-    reply = read_completion({"choices": [{"message": {"content": parts}}]}, "m", 100, rate)
-    assert reply.text == "one two"
-    rate.learn(100, reply)
-    assert rate == TokenRate()
 
 
 def test_a_damaged_row_of_the_memo_is_told_and_harms_no_other(memo: Memo) -> None:

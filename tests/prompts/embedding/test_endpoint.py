@@ -82,13 +82,6 @@ def test_the_name_is_all_that_shapes_the_vector_of_a_text(settings: dict[str, An
     assert embedder("http://127.0.0.1:8/v1", **settings).name == name
 
 
-def test_texts_that_a_server_would_choke_on() -> None:
-    with FakeServer() as server:
-        vectors = embedder(server.url).embed(["", " \n", "\udcff\ud800", "a\x00b", "-"])
-        assert sorted(inputs(server)[0]) == sorted(["-", "-", "??", "a\x00b", "-"])
-        np.testing.assert_array_equal(vectors[0], vectors[4])
-
-
 def test_a_long_text_goes_in_windows_that_fit_and_cover_it() -> None:
     one = embedder("http://127.0.0.1:9/v1", max_input_tokens=50, document_prefix="passage: ")
     for text in (" ".join(TEXTS), "北京大学 and 清华大学 " * 90, "x" * 5000, "👍" * 500):

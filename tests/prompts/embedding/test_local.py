@@ -42,17 +42,6 @@ def test_the_packaged_model_is_the_published_one() -> None:
     assert found.endswith("128d9db")
 
 
-def test_vectors_of_tokens_and_the_text_agree() -> None:
-    found = minilm().embed_tokens(list(SENTENCES))
-    assert found is not None
-    for text, each, vector in zip(SENTENCES, found, minilm().embed(SENTENCES), strict=True):
-        np.testing.assert_array_equal(each.vector, vector)
-        assert each.tokens.shape == (len(each.spans), 384)
-        np.testing.assert_allclose(np.linalg.norm(each.tokens, axis=1), 1, atol=1e-5)
-        assert each.spans == tuple(sorted(each.spans))
-        assert each.spans[-1][1] == len(text)
-
-
 def test_bits_depend_on_the_text_only() -> None:
     texts = [*texts_of_many_lengths(30, seed=1), "", "a", "Moon", "moon landing", SENTENCES[0], SENTENCES[0]]
     together = minilm().embed(texts)

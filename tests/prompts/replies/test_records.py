@@ -10,7 +10,6 @@ from conspectus.prompts.replies.records import (
     COMPLETE,
     ClaimRecord,
     EntityRecord,
-    LostRecord,
     Records,
     RelationRecord,
     is_writable,
@@ -132,17 +131,6 @@ def test_a_spoilt_record_is_told_and_takes_no_other_with_it(text: str, reason: s
     ((shown, why),) = ((each.text, each.reason) for each in read.lost)
     assert why == reason
     assert shown.startswith(text[:12])
-
-
-@pytest.mark.parametrize("reply", ["I'm sorry, but I can't assist with that request.", "", " \n", "[]", "{}", "null"])
-def test_a_reply_without_records_is_lost(reply: str) -> None:
-    why = "it holds no record" if reply.strip() else "empty"
-    assert read_records(reply) == Records(lost=(LostRecord(reply.strip(), why),))
-
-
-def test_what_a_model_thought_is_no_reply() -> None:
-    drafted = '<think>\nPerhaps ("entity"<|>"Eve"<|>"person"<|>"No.")##\n</think>\n\n'
-    assert all_of(read_records(f"{drafted}{ADA_TEXT}##\n{COMPLETE}")) == [ADA]
 
 
 def test_a_cut_off_reply_is_always_told() -> None:

@@ -241,16 +241,6 @@ def test_an_empty_list_of_claims_or_of_what_was_missed_is_no_loss(nothing: str) 
         assert not failures
 
 
-def test_a_cut_off_reply_gives_what_was_whole_and_is_told() -> None:
-    said = reply(entity("Ada Lovelace"), entity("Charles Babbage", says="word " * 200))
-    with FakeServer(scripted(said, more="No")) as server:
-        (found,), failures = extract(server, TEXT, llm={"max_output_tokens": 60})
-        assert [each.name for each in found.entities] == ["Ada Lovelace"]
-        ((reason, detail),) = ((each.reason, each.detail) for each in failures)
-        assert reason == "lost record"
-        assert detail.startswith('it is not closed: ("entity"<|>"Charles Babbage"')
-
-
 CLAIM = (
     '("claim"<|>"Ada Lovelace"<|>"NONE"<|>"work"<|>"TRUE"<|>"1843"<|>"1843"<|>"She wrote notes."<|>"Ada wrote notes.")'
 )
@@ -276,14 +266,6 @@ def test_claims_have_a_prompt_of_their_own_and_do_not_wait_for_the_gleaning() ->
         assert server.measures.in_flight_peak == 2
         asked = [prompt_of(each.body) for each in server.requests if each.body]
         assert sum("These count as claims: what was written." in each for each in asked) == 2, "and in its gleaning"
-
-
-def test_failed_claims_leave_the_rest() -> None:
-    faults = Faults(script={"These count as claims": "500"})
-    with FakeServer(scripted(reply(entity("Ada Lovelace")), more="No"), faults=faults) as server:
-        (found,), failures = extract(server, TEXT, claims=True)
-        assert len(found.entities) == 1
-        assert [each.reason for each in failures] == ["the call of step claims failed"]
 
 
 def test_a_budget_ends_it_and_a_second_run_goes_on(tmp_path: Path) -> None:

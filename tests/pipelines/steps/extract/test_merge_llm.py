@@ -124,13 +124,6 @@ def test_descriptions_stand_with_the_chunk_they_come_from(made: ModelKnowledge) 
     assert id_of("Royal Society") not in made.entity_descriptions
 
 
-def test_several_descriptions_of_one_chunk_are_all_kept() -> None:
-    made = merged({"0": ("Ada wrote.", found(person("Ada", "She wrote."), person("ada", "A countess.")))})
-    (mention,) = made.knowledge.mentions
-    assert mention.description == "A countess.\nShe wrote."
-    assert made.entity_descriptions[id_of("Ada")] == ["A countess.", "She wrote."]
-
-
 def test_an_end_that_no_record_names_is_an_entity_too(made: ModelKnowledge) -> None:
     assert named(made, "London").type == "geo", "another chunk has a record of it"
     assert ("c0", ADA.index("London"), "exact", "London") in places(made, "London")
@@ -166,15 +159,6 @@ def test_the_evidence_of_a_relation_is_the_sentence_that_names_both_ends(made: M
     assert evidence[pair, "c0"] == (0, len(first), "exact", first, "Ada Lovelace met Charles Babbage.")
     engine = between(made, "Charles Babbage", "Analytical Engine").id
     assert evidence[engine, "c0"] == (None, None, "chunk", "", "Charles Babbage built it.")
-
-
-def test_of_several_sentences_the_one_that_says_it() -> None:
-    text = "Ada saw Byron. Ada danced with Byron at the ball. Ada left Byron."
-    says = ("Ada and Byron danced at a ball.", "Ada left Byron for good.")
-    made = merged({"0": (text, found(*(met("Ada", "Byron", 5, each) for each in says)))})
-    surfaces = {each.description: each.surface for each in made.knowledge.mentions if each.relation_id}
-    assert surfaces == {says[0]: "Ada danced with Byron at the ball.", says[1]: "Ada left Byron."}
-    assert between(made, "Ada", "Byron").weight == 2
 
 
 def test_claims_point_at_their_words(made: ModelKnowledge) -> None:

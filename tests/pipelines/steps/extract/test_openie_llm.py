@@ -96,14 +96,6 @@ def test_one_call_that_fails_leaves_the_other(ner: Said, triples: Said, left: Op
     assert failure.detail
 
 
-def test_of_a_reply_that_was_cut_off_the_complete_part_stays() -> None:
-    cut = FakeReply('{"triples": [["Ada Maule", "was born in", "Mora"], ["Ada Maule", "li', finish="length")
-    with FakeServer(saying(triples=cut)) as server:
-        found, failures = extract(server, TEXT)
-    assert found == [WHOLE]
-    assert [each.reason for each in failures] == ["the reply of step openie_triples was cut off"]
-
-
 def test_only_a_reply_that_lost_something_is_asked_for_again(tmp_path: Path) -> None:
     broken = {"triples": [["Ada Maule", "left"]]}
     with FakeServer(saying(triples=broken)) as server:
