@@ -114,7 +114,8 @@ def _references(index: StoredIndex) -> Iterator[Problem]:
                 yield Problem(where, f"names {target.__name__.lower()} {id_}, which does not exist")
 
     for record, target, columns in _REFERENCES:
-        for row in index.rows(record):
+        rows: list[Any] = index.rows(record)
+        for row in rows:
             for value in (getattr(row, column) for column in columns):
                 yield from missing(row, target, value if isinstance(value, tuple) else [value])
     for link in index.rows(Link):

@@ -101,7 +101,7 @@ def write_codes(path: Path, vectors: Vectors) -> None:
         for start in range(0, len(vectors), _BLOCK_ROWS):
             index.add(np.asarray(vectors[start : start + _BLOCK_ROWS], np.float32) @ _turn(dimension))
             drop_pages(vectors)
-    path.write_bytes(faiss.serialize_index(index))
+    path.write_bytes(faiss.serialize_index(index).tobytes())
 
 
 def open_codes(path: Path, matrix: Vectors) -> CodedIndex:
