@@ -25,10 +25,8 @@ CREATE TEMP TABLE identified AS
     FROM joined JOIN directed USING (one, other, folded);
 CREATE TEMP TABLE changed AS
     SELECT joined.id, coalesce(now, '') AS now FROM joined LEFT JOIN identified USING (id);  -- "" if it is gone
-CREATE TEMP TABLE applied_relations AS
-    FROM relations WHERE id NOT IN (SELECT id FROM changed)
-    UNION ALL
-    SELECT now, any_value(source), any_value(target), min(predicate),
+CREATE TEMP TABLE remade AS
+    SELECT now AS id, any_value(source), any_value(target), min(predicate),
         coalesce(CASE WHEN any_value(folded) = ''
             THEN array_to_string(list_sort(list_distinct(list(description) FILTER (description <> ''))), ' ')
             ELSE arg_min(description, {'size': length(description), 'text': description}) FILTER (description <> '') END, ''),
@@ -41,6 +39,7 @@ CREATE TEMP TABLE applied_relations AS
             PARTITION BY now ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::BIGINT AS earlier
         FROM identified)
     GROUP BY now;
+CREATE TEMP VIEW applied_relations AS FROM relations WHERE id NOT IN (SELECT id FROM changed) UNION ALL FROM remade;
 
 -- Mentions under their new owners; of those of one entity at one place that of the canonical name stays.
 CREATE TEMP TABLE merging AS SELECT id FROM kept UNION SELECT now FROM kept;
@@ -49,10 +48,7 @@ CREATE TEMP VIEW moved AS
         CASE WHEN k.now IS NULL THEN match ELSE 'alias' END AS match)
     FROM mentions LEFT JOIN kept k ON k.id = entity_id LEFT JOIN changed c ON c.id = relation_id
     WHERE entity_id IN (FROM merging) OR relation_id IN (SELECT unnest([id, now]) FROM changed);
-CREATE TEMP TABLE applied_mentions AS
-    FROM mentions WHERE (entity_id IS NULL OR entity_id NOT IN (FROM merging))
-        AND (relation_id IS NULL OR relation_id NOT IN (SELECT unnest([id, now]) FROM changed))
-    UNION ALL
+CREATE TEMP TABLE merged AS
     SELECT * EXCLUDE (told) REPLACE (CASE WHEN relation_id IS NOT NULL OR len(told) = 1 THEN description ELSE array_to_string(
         list_sort(list_filter(list_distinct(string_split(array_to_string(told, chr(10)), chr(10))), lambda line: line <> '')),
         chr(10)) END AS description)
@@ -62,6 +58,10 @@ CREATE TEMP TABLE applied_mentions AS
         FROM moved WHERE relation_id IS NULL OR relation_id <> ''
         QUALIFY row_number() OVER (PARTITION BY entity_id, relation_id, chunk_id, start, "end",
             CASE WHEN relation_id IS NULL THEN '' ELSE description END ORDER BY match = 'alias', id) = 1);
+CREATE TEMP VIEW applied_mentions AS
+    FROM mentions WHERE (entity_id IS NULL OR entity_id NOT IN (FROM merging))
+        AND (relation_id IS NULL OR relation_id NOT IN (SELECT unnest([id, now]) FROM changed))
+    UNION ALL FROM merged;
 
 -- Entities with the types of all their names, the least specific last. A short form is easily mistyped ("Haddon" as a
 -- firm): if the canonical name has a specific type, the types of other names count only if these are more frequent.
@@ -83,7 +83,7 @@ CREATE TEMP VIEW told AS
     FROM members GROUP BY now;
 CREATE TEMP VIEW frequencies AS
     SELECT entity_id AS now, count(DISTINCT chunk_id) AS frequency
-    FROM applied_mentions WHERE entity_id IN (SELECT now FROM kept) GROUP BY entity_id;
+    FROM merged GROUP BY entity_id;
 CREATE TEMP VIEW degrees AS
     SELECT id AS now, count(*) AS degree
     FROM (SELECT source_id AS id, target_id FROM applied_relations UNION SELECT target_id, source_id FROM applied_relations)
