@@ -18,6 +18,7 @@ from conspectus.storage.manifest import (
     current_manifest,
     current_version,
     damaged_files,
+    read_manifest,
 )
 from conspectus.storage.publishing import build_lock, publish, staging, version_name
 
@@ -70,6 +71,15 @@ def test_old_versions_stay_for_those_who_have_them_open(tmp_path: Path) -> None:
     published(tmp_path, {"a.txt": "two"})
     assert (reader.folder / "a.txt").read_text() == "one"
     assert (StoredIndex.open(tmp_path).folder / "a.txt").read_text() == "two"
+
+
+def test_equal_content_with_new_facts_updates_the_manifest(tmp_path: Path) -> None:
+    """Otherwise a build whose tables come out the same would never again be recognised as unchanged."""
+    old = published(tmp_path, {"a.txt": "one"}, fingerprint="before", tools={"numpy": "1"})
+    new = published(tmp_path, {"a.txt": "one"}, fingerprint="after", tools={"numpy": "2"})
+    assert new.version == old.version
+    assert read_manifest(tmp_path, new.version) == new
+    assert current_manifest(tmp_path) == new
 
 
 @pytest.mark.parametrize("broken", ["a.txt", "manifest.json"])

@@ -9,6 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
+def test_a_replaced_result_is_the_last_and_keeps_its_sources(tmp_path: Path) -> None:
+    memo = Memo(tmp_path / "memo.sqlite")
+    memo.put_many("kind", {"a": b"first", "b": b"b"}, {"a": ["text"]})
+    memo.replace_many("kind", {"a": b"second", "c": b"c"}, {"a": ["text"]})
+    assert memo.get_many("kind", "abc") == {"a": b"second", "b": b"b", "c": b"c"}
+    assert memo.made_from("text") == [("kind", "a")]
+
+
 @settings(max_examples=20)
 @given(st.dictionaries(st.text(min_size=1).filter(lambda key: "\x00" not in key and key.isprintable()), st.binary()))
 def test_any_result_comes_back(tmp_path_factory: pytest.TempPathFactory, results: dict[str, bytes]) -> None:
@@ -27,6 +35,19 @@ def test_many_writers_at_once(tmp_path: Path) -> None:
         list(workers.map(write, range(16)))
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT count(*) FROM results").fetchone() == (800,)
+
+
+def test_what_was_written_while_the_file_was_kept_open_is_whole_afterwards(tmp_path: Path) -> None:
+    path = tmp_path / "memo.sqlite"
+    log = Path(f"{path}-wal")
+    memo = Memo(path)
+    with memo.kept_open():
+        Memo(path).put_many("reply", {"a": b"1"})
+        assert log.stat().st_size, "no writer copies the log into the file"
+        assert memo.get_many("reply", ["a"]) == {"a": b"1"}
+        memo.compact()  # a file that is kept open is not in use
+    assert not log.exists()
+    assert MemoReader(path).get_many("reply", ["a"]) == {"a": b"1"}
 
 
 def test_a_long_log_is_emptied_once_no_reader_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

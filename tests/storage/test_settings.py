@@ -47,6 +47,12 @@ def test_an_index_of_before_is_read_without_its_removed_keys() -> None:
     assert EmbeddingSettings.of_manifest(recorded) == EmbeddingSettings()
 
 
+def test_defaults_are_valid() -> None:
+    for name, default in load_settings():
+        assert type(default)() == default, name
+    assert Settings() == load_settings()
+
+
 def test_the_environment_can_give_lists_mappings_and_sections(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONSPECTUS__CHUNKS", '{"chunk_size": 300, "chunk_overlap": 20}')
     monkeypatch.setenv("conspectus__chunks__chunk_overlap", "30")
@@ -131,6 +137,12 @@ def test_every_setting_is_read_somewhere() -> None:
     for name in Settings.model_fields:
         for key in type(getattr(load_settings(), name)).model_fields:
             assert f".{key}" in code or f'"{key}"' in code, f"{name}.{key} is read nowhere"
+
+
+def test_text_with_signs_is_written_so_that_it_reads_back(tmp_path: Path) -> None:
+    for prefix in ("query: ", " # x", "true", "1.5", "null", "a\nb", "- x", "北京: ", "[", "plain"):
+        chosen = load_settings(overrides={"embedding": {"query_prefix": prefix}})
+        assert load_settings(write(tmp_path, as_yaml(chosen))) == chosen
 
 
 @pytest.mark.parametrize("given", ["人物, 地点", '["人物", "地点"]', ("人物", "地点")])

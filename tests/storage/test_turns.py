@@ -105,6 +105,27 @@ def test_nobody_overtakes_who_waits() -> None:
     assert order == ["first", "late"]
 
 
+def test_a_request_that_has_begun_goes_on_before_later_ones_begin() -> None:
+    """Whoever waits for the next step of an earlier request is first, even if it came last."""
+    turns, order = Turns(1), []
+    turns.take()  # everybody waits
+
+    def thread(request: int) -> None:
+        turns.take("a", request)
+        order.append(request)
+        turns.give()
+
+    threads = []
+    for number, request in enumerate([7, 9, 8, 2], 1):
+        threads.append(threading.Thread(target=thread, args=(request,), daemon=True))
+        threads[-1].start()
+        wait_until(lambda number=number: sum(map(len, turns._waiting.values())) == number)
+    turns.give()
+    for each in threads:
+        each.join(LIMIT)
+    assert order == [2, 7, 8, 9]
+
+
 def test_who_waits_under_a_lock_does_not_wait_for_a_turn_too() -> None:
     turns, lock = Turns(1), threading.Lock()
 

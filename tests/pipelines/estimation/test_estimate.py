@@ -4,20 +4,22 @@ import json
 import random
 import shutil
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.estimation.estimate import estimate
-from conspectus.pipelines.estimation.totals import StepEstimate
+from conspectus.pipelines.estimation.totals import Estimate, StepEstimate
 from conspectus.prompts.client.usage_and_cost import Spending
+from conspectus.prompts.render import prompt_text
 from conspectus.storage.settings import Settings, load_settings
 
 from benchmarks.fake_server import FakeRequest, FakeServer, prose
 from tests.conftest import EXAMPLES, ISLES
 from tests.graph_model import PAIR
-from tests.tags import inside
+from tests.tags import inside, prompt_of
 
 CHINESE = EXAMPLES / "chinese" / "corpus.jsonl"
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -311,3 +313,33 @@ def test_a_knowledge_graph_is_counted(tmp_path: Path) -> None:
     assert told["report"].calls == pytest.approx(spent["report"].calls, abs=2)
     assert of_graph == {}, "communities that no document names get no report"
     assert list(alone) == ["embed"]
+
+
+def test_replaced_prompts_reach_the_build_and_the_estimate_in_a_thread_of_their_own(tmp_path: Path) -> None:
+    """A thread begins without the context of the one that started it; a background step of a build has a third one."""
+    corpus = some(tmp_path, ISLES / "corpus.jsonl", 3)
+    own = tmp_path / "own" / "index"
+    own.mkdir(parents=True)
+    word, more = "halyard", "halyard " * 500
+    for name in ("extract", "report"):
+        (own / f"{name}.txt").write_text(f"{prompt_text(f'index/{name}')}\n\n{more}", "utf-8")
+
+    def in_thread(settings: Settings) -> tuple[Estimate, list[str]]:
+        with FakeServer() as server, ThreadPoolExecutor(1) as thread:
+            url = {"llm": settings.llm.model_copy(update={"base_url": server.url})}
+            asking = settings.model_copy(update=url)
+            name = f"index{bool(settings.llm.prompts)}"
+            told = thread.submit(estimate, [corpus], tmp_path / name, asking).result()
+            thread.submit(build_index, [corpus], tmp_path / name, asking).result()
+            return told, [prompt_of(each.body) for each in server.requests if each.body]
+
+    small = {"reports": {"min_size": 2}}
+    plain, before = in_thread(chosen(NOWHERE, **small))
+    longer, after = in_thread(chosen(NOWHERE, llm={"prompts": str(own.parent)}, **small))
+    assert not any(word in each for each in before)
+    for kind in ("You extract information.", "You write a report on one group"):
+        of_kind = [each for each in after if kind in each]
+        assert of_kind
+        assert all(each.count(word) == 500 for each in of_kind)
+    assert longer.total.prompt_tokens >= plain.total.prompt_tokens + 3 * 500
+    assert word not in prompt_text("index/extract"), "what follows has the prompts of the package"

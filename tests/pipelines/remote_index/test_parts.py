@@ -23,7 +23,7 @@ from conspectus.pipelines.remote_index.local_copy import written
 from conspectus.pipelines.remote_index.objects import Store
 from conspectus.pipelines.remote_index.parts import Parts, Result, encoded, parts_among
 from conspectus.pipelines.remote_index.shared_memo import SharedMemo
-from conspectus.storage.errors import IndexBusy, IndexUnusable
+from conspectus.storage.errors import BudgetReached, IndexBusy, IndexUnusable
 from conspectus.storage.settings import Settings, load_settings
 
 from benchmarks.fake_server import FakeRequest, FakeServer
@@ -109,6 +109,20 @@ def test_nobody_pays_twice(url: str, tmp_path: Path, model: FakeServer, monkeypa
     with FakeServer(reply) as other:
         local = conspectus.build(more, tmp_path / "local", chosen(other))
     assert whole.manifest.files == local.manifest.files
+
+
+def test_what_a_failed_build_bought_is_there(
+    folder: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = people(tmp_path / "docs", 1, 2, 3, 4)
+    with pytest.raises(BudgetReached):
+        conspectus.build(documents, folder, chosen(model, llm={"max_tokens": 9_000, "max_output_tokens": 1_000}))
+    paid = len(bought(model))
+    assert paid > 1
+    on_machine("second", tmp_path, monkeypatch)
+    conspectus.build(documents, folder, chosen(model, llm={"max_output_tokens": 1_000}))
+    assert len(bought(model)) > paid
+    assert set(bought(model).values()) == {1}
 
 
 def test_who_loses_the_race_has_not_paid_in_vain(

@@ -59,7 +59,7 @@ def test_pairs_are_read_line_by_line(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text(json.dumps(line | {"text": "B holds A."}), "utf-8")
     assert [each.text for each in read_pairs(tmp_path)] == ["A lies in B.", "B holds A."]
     for broken, said in [
-        ("{", "line 1"),
+        ("{", "jsonl:1:"),
         ('{"text": "a"}', "triples"),
         ('{"text": "a", "triples": [["b"]]}', "triples"),
     ]:

@@ -29,7 +29,7 @@ from conspectus.storage.settings import LlmSettings, Price, load_settings
 from pydantic import BaseModel
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults
-from tests.waiting import Together
+from tests.waiting import HELD, LIMIT, Together
 
 
 def ask(text: str, **changes: Any) -> Request:  # noqa: ANN401  (fields of a request)
@@ -177,6 +177,21 @@ def test_a_stream_that_breaks_off_says_so_and_is_not_remembered(memo: Memo) -> N
         assert "".join(asyncio.run(pieces_of(model, "count"))) == "one two three four five six seven"
         # Nothing had come yet: it is simply tried again.
         assert "".join(asyncio.run(pieces_of(model, "early"))) == "one two three four five six seven"
+
+
+def test_a_stream_that_nobody_reads_any_more_gives_its_slot_back() -> None:
+    with FakeServer("word " * 200, piece=5, piece_delay=0.01) as server:
+        model = client(server, concurrency=1)
+
+        async def leave() -> None:
+            stream = model.stream(ask("long"))
+            async for _ in stream:
+                break
+            await stream.aclose()  # type: ignore[attr-defined]
+
+        asyncio.run(leave())
+        server.change(replies="short")
+        assert texts_of(complete(model, "short")) == ["short"]
 
 
 class Person(BaseModel):
@@ -485,6 +500,18 @@ def test_callers_on_many_loops_and_threads_share_one_pool_and_its_limits() -> No
         asyncio.run(both())
         asyncio.run(some("d"))
         assert server.measures.in_flight_peak == 4
+
+
+def test_a_caller_that_gives_up_frees_its_slot() -> None:
+    with FakeServer(echo, latency=lambda request: HELD if request.last == "slow" else 0.0) as server:
+        model = client(server, concurrency=1)
+
+        async def give_up() -> None:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(model.complete(ask("slow")), 0.2)
+            assert (await asyncio.wait_for(model.complete(ask("quick")), LIMIT)).text == "echo quick"
+
+        asyncio.run(give_up())
 
 
 def test_a_request_has_the_members_and_headers_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:

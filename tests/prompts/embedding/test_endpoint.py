@@ -207,6 +207,23 @@ def expected(texts: list[str]) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+def test_floats_are_taken_from_a_server_that_knows_no_base64() -> None:
+    with peculiar(reply) as (url, asked):
+        np.testing.assert_allclose(embedder(url).embed(TEXTS[:9]), expected(TEXTS[:9]), atol=1e-6)
+        assert len(asked) == 1
+
+    def refuse(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if "encoding_format" in body:
+            return 400, {"error": {"message": "unknown field encoding_format"}}
+        return reply(body)
+
+    with peculiar(refuse) as (url, asked):
+        one = embedder(url)
+        np.testing.assert_allclose(one.embed(TEXTS[:9]), expected(TEXTS[:9]), atol=1e-6)
+        one.embed(TEXTS[:3])
+        assert ["encoding_format" in each for each in asked] == [True, False, False]
+
+
 @pytest.mark.parametrize("status", [400, 413, 422])
 def test_a_text_too_long_for_the_server_is_the_sum_of_its_parts(status: int) -> None:
     def short_sighted(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:

