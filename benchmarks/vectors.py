@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 from conspectus.storage.arrays import Vectors
-from conspectus.storage.vectors.base import VectorIndex
+from conspectus.storage.vectors.exact import ExactIndex
 from conspectus.storage.vectors.faiss_index import open_faiss, write_faiss
 from numpy.typing import NDArray
 
 
-def opened(path: Path, vectors: Vectors, exact_rows: int) -> tuple[VectorIndex, float]:
+def opened(path: Path, vectors: Vectors, exact_rows: int) -> tuple[ExactIndex, float]:
     """Write vectors, and return their index with the CPU seconds of writing it."""
     began = time.process_time()
     write_faiss(path, vectors, exact_rows=exact_rows)
@@ -27,7 +27,7 @@ def opened(path: Path, vectors: Vectors, exact_rows: int) -> tuple[VectorIndex, 
     return open_faiss(path, n_rows=len(vectors), dimension=vectors.shape[1], coded=coded), spent
 
 
-def found(index: VectorIndex, questions: Vectors, k: int) -> tuple[NDArray[np.int64], float]:
+def found(index: ExactIndex, questions: Vectors, k: int) -> tuple[NDArray[np.int64], float]:
     """Return the k best rows of each question, each asked alone, and the CPU milliseconds of a question."""
     began = time.process_time()
     rows = np.concatenate([index.search(question[None], k)[1] for question in questions])

@@ -13,7 +13,7 @@ from conspectus.pipelines.build_plan import BuildSource, plan_build, source_of
 from conspectus.pipelines.build_report import BuildReport, build_report
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.read import read_graph
-from conspectus.pipelines.index_writer import IndexWriter, VersionWriter
+from conspectus.pipelines.index_writer import VersionWriter
 from conspectus.pipelines.remote_index.shared_memo import open_memo
 from conspectus.pipelines.resolution.correct import corrected
 from conspectus.pipelines.resolution.corrections import Rule, kept_apart
@@ -197,7 +197,7 @@ class Build:
     settings: Settings
     backend: Backend
     embedding: Embedding
-    writer: IndexWriter
+    writer: VersionWriter
     progress: Progress = no_progress
 
 
@@ -320,7 +320,7 @@ def _join_graph(extraction: Extraction, graph: ImportedGraph | None) -> Extracti
     )
 
 
-def _write_descriptions(described: Descriptions, embedding: Embedding, writer: IndexWriter, *, linked: bool) -> None:
+def _write_descriptions(described: Descriptions, embedding: Embedding, writer: VersionWriter, *, linked: bool) -> None:
     """Write entities and relations as soon as all have their descriptions, and embed the relations.
 
     `linked`: questions are linked to entities by their descriptions, so these are embedded too.

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from conspectus.pipelines.build_plan import BuildPlan, installed_version, tool_versions
 from conspectus.pipelines.steps.vectors import Windows
@@ -17,28 +16,8 @@ from conspectus.storage.vectors.faiss_index import EXACT_ROWS
 from conspectus.storage.vectors.windowed import write_windowed
 
 
-class IndexWriter(Protocol):
-    """Receives the parts of a version, from several threads, each part once."""
-
-    def table(self, name: str, rows: Sequence[object]) -> None:
-        """Add the rows of a table."""
-        ...
-
-    def vectors(self, name: str, windows: Windows) -> None:
-        """Add the vectors of a table's rows."""
-        ...
-
-    def lexical(self, texts: Sequence[str], languages: Sequence[str]) -> None:
-        """Add the texts of the chunks, and the language of each, for the lexical index."""
-        ...
-
-    def walk(self, walk: Walk) -> None:
-        """Add the names that represent chunks, and the graph for PageRank."""
-        ...
-
-
 class VersionWriter:
-    """Writes the parts of a version into a staging folder."""
+    """Writes the parts of a version into a staging folder, from several threads, each part once."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._folder = folder

@@ -6,7 +6,6 @@ flow starts a step with an `Overlap` and passes on its pending result.
 
 import signal
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -162,12 +161,20 @@ def shards(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-class Pending(ABC, Generic[ResultCo]):
-    """The result of a step that was started."""
+class Pending(Generic[ResultCo]):
+    """The result of a step that was started: work that is done once, when its result is first needed."""
 
-    @abstractmethod
+    def __init__(self, work: Callable[[], ResultCo]) -> None:
+        self._work: Callable[[], ResultCo] | None = work
+        self._result: ResultCo | None = None
+
     def result(self) -> ResultCo:
         """Wait for the work and return its result; raise what the work raised."""
+        work = self._work
+        if work is not None:
+            self._result = work()
+            self._work = None  # with what it was given
+        return cast(ResultCo, self._result)
 
 
 def awaited(pending: Pending[Result]) -> Result:
@@ -182,40 +189,7 @@ class Ready(Pending[Result]):
     """A result that is available immediately."""
 
     def __init__(self, value: Result) -> None:
-        self._value = value
-
-    def result(self) -> Result:
-        """Return the value."""
-        return self._value
-
-
-class _Deferred(Pending[Result]):
-    """Work that is done once, when its result is first needed."""
-
-    def __init__(self, work: Callable[[], Result]) -> None:
-        self._work: Callable[[], Result] | None = work
-        self._result: Result | None = None
-
-    def result(self) -> Result:
-        if self._work is not None:
-            self._result = self._work()
-            self._work = None  # with what it was given
-        return cast(Result, self._result)
-
-
-class _InThread(Pending[Result]):
-    """Work in the background thread."""
-
-    def __init__(self, future: "Future[Result]") -> None:
-        self._future = future
-
-    def result(self) -> Result:
-        return self._future.result()
-
-    @property
-    def has_succeeded(self) -> bool:
-        """Whether the work is done, without an error."""
-        return self._future.done() and not self._future.cancelled() and self._future.exception() is None
+        super().__init__(lambda: value)
 
 
 class Overlap:
@@ -271,15 +245,15 @@ class Overlap:
         def work() -> Result:
             return step(*(given.result() if isinstance(given, Pending) else given for given in arguments))
 
-        started: Pending[Result]
-        if thread is None:
-            started = _Deferred(work)
-        else:
+        started = Pending(work)
+        if thread:
             context = copy_context()  # preserves the context of Prefect and of meters
             context.run(cancellation.enter)
-            self._futures.append(thread.submit(context.run, work))
-            started = _InThread(self._futures[-1])
-        self._started.append(started)
+            future = thread.submit(context.run, work)
+            self._futures.append(future)
+            started = Pending(future.result)
+        if self._thread is None:
+            self._started.append(started)
         return started
 
     def run(self, step: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -288,11 +262,10 @@ class Overlap:
 
     def settle(self) -> None:
         """Run what was started, unless it runs in the background, and keep no result that nobody else has."""
-        if self._thread is None:
-            for started in self._started:
-                started.result()
-        self._started = [each for each in self._started if isinstance(each, _InThread) and not each.has_succeeded]
-        self._futures = [future for future in self._futures if not future.done()]
+        for started in self._started:
+            started.result()
+        self._started.clear()
+        self._futures = [future for future in self._futures if not future.done() or future.exception()]
 
     def __enter__(self) -> "Overlap":
         return self
@@ -304,6 +277,8 @@ class Overlap:
             if error is None:
                 for started in self._started:
                     started.result()
+                for future in self._futures:
+                    future.result()
         except BaseException as late:
             self._stop(late)
             raise

@@ -18,7 +18,7 @@ from conspectus.storage.spilled import spilling_to
 from conspectus.storage.tables import TABLES
 
 _TABLES = tuple(f"table-{name}" for name in TABLES)
-DERIVED = (FOLDER, "sparql", "graph", "names", "topics", "terms", "joins", "entity-names", "title-names", *_TABLES)
+DERIVED = (FOLDER, "sparql", "graph", "names", "topics", "joins", "entity-names", "title-names", *_TABLES)
 """The names of all derived files."""
 
 

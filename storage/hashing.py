@@ -1,7 +1,6 @@
 """Content hashes: short, stable ids."""
 
 import hashlib
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -48,21 +47,6 @@ def mention_id(chunk_id: str, owner_id: str, start: int | None, end: int | None)
     """Return the id of a mention of an entity at a place."""
     parts = (_MENTION, _sized_id(chunk_id), _sized_id(owner_id), _sized_number(start), _sized_number(end))
     return short_id_of(b"".join(parts))
-
-
-def mention_ids(
-    chunk_ids: Sequence[str], owner_ids: Sequence[str], starts: Sequence[int | None], ends: Sequence[int | None]
-) -> list[str]:
-    """Return the `mention_id` of each of many mentions, in two thirds of the time.
-
-    >>> mention_ids(["c"], ["e"], [None], [None]) == [mention_id("c", "e", None, None)]
-    True
-    """
-    owner, number, new = {id_: sized(id_) for id_ in owner_ids}, _sized_number, hashlib.sha256
-    return [
-        new(_MENTION + sized(chunk) + owner[of] + number(start) + number(end)).hexdigest()[:16]
-        for chunk, of, start, end in zip(chunk_ids, owner_ids, starts, ends, strict=True)
-    ]
 
 
 _MENTION = sized("mention")

@@ -10,7 +10,7 @@ No file is parsed before its checksum has been compared with the manifest's (`co
 
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -23,7 +23,6 @@ from conspectus.storage.manifest import (
     verified_file,
     verified_folder,
 )
-from conspectus.storage.records import Chunk
 from conspectus.storage.text.postings import TextColumn
 
 if TYPE_CHECKING:
@@ -175,17 +174,9 @@ class StoredIndex:
 
     def lexical(self) -> "Bm25":
         """Return the lexical index of the chunks, each under its document's title."""
-        return self.once(StoredIndex.lexical, self._lexical)
+        from conspectus.storage.text.bm25 import Bm25
 
-    def _lexical(self) -> "Bm25":
-        from conspectus.storage.derived import derived_folder
-        from conspectus.storage.text.bm25 import TERMS_FORM, Bm25, open_terms, write_terms
-
-        folder = self._subfolder("bm25")
-        vocabulary = None
-        if self.is_mapped(Chunk):
-            vocabulary = open_terms(derived_folder(self, "terms", TERMS_FORM, partial(write_terms, folder)))
-        return Bm25.open(folder, self.manifest.rows["chunks"], vocabulary)
+        return self.once(StoredIndex.lexical, lambda: Bm25.open(self._subfolder("bm25"), self.manifest.rows["chunks"]))
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """Return the cached value of `key`, made by the first caller while others wait. See `per_index`."""

@@ -17,5 +17,3 @@ def prepare(index: StoredIndex) -> None:
     for kind, make in ((Entity, entity_table), (Name, title_table), *((Mention, make) for make in joins.ALL)):
         if index.is_mapped(kind):
             make(index)
-    if index.is_mapped(Chunk):
-        index.lexical()

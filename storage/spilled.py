@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from conspectus.storage.appended_array import AppendedArray, Number
-from conspectus.storage.arrays import Bools, Rows
+from conspectus.storage.arrays import Rows
 from conspectus.storage.mapped import MAPPED_ROWS, IdRows, TableRows, large_batches
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.tables import ROWS_AT_ONCE, arrow_of, batches_of, rows_of_ids, schema, taken
@@ -104,33 +104,6 @@ def sorted_rows(record: type[Record], blocks: "Iterable[pa.Table]") -> TableRows
     at_once = max(ROWS_AT_ONCE, _BYTES_AT_ONCE * len(table) // max(table.nbytes, 1))
     batches, starts = batches_of(table), range(0, len(order), at_once)
     return spilled(record, (taken(table, order[start : start + at_once], batches) for start in starts))
-
-
-def replaced(record: type[Record], blocks: "Iterable[pa.Table]", kept: Bools, added: "pa.Table") -> TableRows[Record]:
-    """Return some rows of a table together with others, sorted by id.
-
-    Args:
-        record: The type of the rows.
-        blocks: The rows of the table.
-        kept: (rows,) which of them remain.
-        added: The other rows.
-    """
-    import pyarrow as pa
-
-    def made() -> "Iterator[pa.Table]":
-        start = 0
-        for block in blocks:
-            yield block.filter(pa.array(kept[start : start + len(block)]))
-            start += len(block)
-        yield added
-
-    return sorted_rows(record, made())
-
-
-def blocks_of(table: "pa.Table") -> "Iterator[pa.Table]":
-    """Yield the rows of a table in blocks."""
-    for start in range(0, len(table), ROWS_AT_ONCE):
-        yield table.slice(start, ROWS_AT_ONCE)
 
 
 class _Texts(TextColumn):

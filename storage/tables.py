@@ -238,12 +238,12 @@ def rows_among(ids: "pa.ChunkedArray | pa.Array", known: "pa.ChunkedArray | pa.A
     return np.asarray(compute.fill_null(rows, -1).to_numpy(), np.int32)
 
 
-def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray | pa.Array", *, optional: bool = False) -> "Ints":
-    """Return the table row of each id, if it is optional -1 for null; IndexCorrupt for an unknown id."""
+def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray | pa.Array") -> "Ints":
+    """Return the table row of each id; IndexCorrupt for an unknown id."""
     import numpy as np
 
     rows = rows_among(found, ids).astype(np.int64)
-    if unknown := np.count_nonzero(rows < 0) - optional * found.null_count:
+    if unknown := np.count_nonzero(rows < 0):
         raise IndexCorrupt(f"{unknown} ids point to rows that are not there; build the index again")
     return rows
 

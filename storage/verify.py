@@ -1,6 +1,6 @@
 """Index verification: checksums, ids, references, spans and row counts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, get_args
@@ -80,69 +80,67 @@ def _tables(index: StoredIndex) -> Iterator[Problem]:
             yield Problem(name, "ids are not sorted, or one stands twice")
 
 
+_REFERENCES: tuple[tuple[type, type, tuple[str, ...]], ...] = (
+    (Chunk, Document, ("document_id",)),
+    (Link, Chunk, ("source_id", "target_id")),
+    (Mention, Chunk, ("chunk_id",)),
+    (Mention, Entity, ("entity_id",)),
+    (Mention, Relation, ("relation_id",)),
+    (Relation, Entity, ("source_id", "target_id")),
+    (Relation, Chunk, ("chunk_ids",)),
+    (Name, Chunk, ("chunk_ids",)),
+    (Claim, Entity, ("subject_id", "object_id")),
+    (Claim, Chunk, ("chunk_id",)),
+    (DatedFact, Relation, ("relation_id",)),
+    (DatedFact, Claim, ("claim_id",)),
+    (DatedFact, Chunk, ("chunk_id",)),
+    (Synonym, Entity, ("source_id", "target_id")),
+    (Community, Community, ("parent_id", "same_as")),
+    (Community, Entity, ("entity_ids",)),
+    (Community, Relation, ("relation_ids",)),
+    (Community, Chunk, ("chunk_ids",)),
+    (Report, Community, ("community_id",)),
+)
+"""The columns of each table with ids of rows of another one, or lists of them."""
+
+
 def _references(index: StoredIndex) -> Iterator[Problem]:
-    documents, chunks = _ids(index, Document), _ids(index, Chunk)
-    entities, relations = _ids(index, Entity), _ids(index, Relation)
-    communities = _ids(index, Community)
+    known = {record: _ids(index, record) for record in TABLES.values()}
 
-    def missing(table: str, row: str, kind: str, ids: Iterable[str | None], known: set[str]) -> Iterator[Problem]:
+    def missing(row: Any, target: type, ids: Iterable[str | None], more: Container[str] = ()) -> Iterator[Problem]:  # noqa: ANN401
+        where = f"{StoredIndex.table_name(type(row))} {getattr(row, 'id', '') or row.source_id}"
         for id_ in ids:
-            if id_ is not None and id_ not in known:
-                yield Problem(f"{table} {row}", f"names {kind} {id_}, which does not exist")
+            if id_ is not None and id_ not in known[target] and id_ not in more:
+                yield Problem(where, f"names {target.__name__.lower()} {id_}, which does not exist")
 
-    for chunk in index.rows(Chunk):
-        yield from missing("chunks", chunk.id, "document", [chunk.document_id], documents)
+    for record, target, columns in _REFERENCES:
+        rows: list[Any] = index.rows(record)
+        for row in rows:
+            for value in (getattr(row, column) for column in columns):
+                yield from missing(row, target, value if isinstance(value, tuple) else [value])
     for link in index.rows(Link):
-        yield from missing("links", link.id, "chunk", [link.source_id, link.target_id], chunks)
         if link.kind not in get_args(LinkKind):
             yield Problem(f"links {link.id}", f"has the kind {link.kind!r}, which does not exist")
     for mention in index.rows(Mention):
-        yield from missing("mentions", mention.id, "chunk", [mention.chunk_id], chunks)
-        yield from missing("mentions", mention.id, "entity", [mention.entity_id], entities)
-        yield from missing("mentions", mention.id, "relation", [mention.relation_id], relations)
         if (mention.entity_id is None) == (mention.relation_id is None):
             yield Problem(f"mentions {mention.id}", "must name one entity or one relation")
-    for relation in index.rows(Relation):
-        yield from missing("relations", relation.id, "entity", [relation.source_id, relation.target_id], entities)
-        yield from missing("relations", relation.id, "chunk", relation.chunk_ids, chunks)
-    for name in index.rows(Name):
-        yield from missing("names", name.id, "chunk", name.chunk_ids, chunks)
-    for claim in index.rows(Claim):
-        yield from missing("claims", claim.id, "entity", [claim.subject_id, claim.object_id], entities)
-        yield from missing("claims", claim.id, "chunk", [claim.chunk_id], chunks)
-    claims = _ids(index, Claim)
-    for fact in index.rows(DatedFact):
-        yield from missing("dated_facts", fact.id, "relation", [fact.relation_id], relations)
-        yield from missing("dated_facts", fact.id, "claim", [fact.claim_id], claims)
-        yield from missing("dated_facts", fact.id, "chunk", [fact.chunk_id], chunks)
-    for synonym in index.rows(Synonym):
-        yield from missing("synonyms", synonym.source_id, "entity", [synonym.source_id, synonym.target_id], entities)
     merged = {record.alias_id for record in index.rows(Merge) if not record.undone}
     for merge in index.rows(Merge):
-        if not merge.undone:
-            yield from missing("merges", merge.id, "entity", [merge.entity_id], entities)
-            if merge.alias_id in entities:
-                yield Problem(f"merges {merge.id}", "its alias is an entity of its own, and the merge was not undone")
-        else:  # each end is an entity, or was merged into another
-            yield from missing("merges", merge.id, "entity", [merge.entity_id, merge.alias_id], entities | merged)
-    tables = {record.table for record in index.rows(Origin)} & TABLES.keys()
-    held = {name: _ids(index, TABLES[name]) for name in tables}
+        if merge.undone:  # each end is an entity, or was merged into another
+            yield from missing(merge, Entity, [merge.entity_id, merge.alias_id], merged)
+            continue
+        yield from missing(merge, Entity, [merge.entity_id])
+        if merge.alias_id in known[Entity]:
+            yield Problem(f"merges {merge.id}", "its alias is an entity of its own, and the merge was not undone")
     for origin in index.rows(Origin):
         if origin.table not in TABLES:
             yield Problem(f"origins {origin.id}", f"names table {origin.table!r}, which does not exist")
-        elif origin.item_id and origin.item_id not in held[origin.table]:
+        elif origin.item_id and origin.item_id not in known[TABLES[origin.table]]:
             yield Problem(f"origins {origin.id}", f"names {origin.item_id} of {origin.table}, which does not exist")
-    for community in index.rows(Community):
-        where = community.id
-        yield from missing("communities", where, "community", [community.parent_id, community.same_as], communities)
-        yield from missing("communities", where, "entity", community.entity_ids, entities)
-        yield from missing("communities", where, "relation", community.relation_ids, relations)
-        yield from missing("communities", where, "chunk", community.chunk_ids, chunks)
     for report in index.rows(Report):
-        yield from missing("reports", report.id, "community", [report.community_id], communities)
         for span in (span for finding in report.findings for span in finding.citations):
-            yield from missing("reports", report.id, "document", [span.document_id], documents)
-            yield from missing("reports", report.id, "chunk", [span.chunk_id], chunks)
+            yield from missing(report, Document, [span.document_id])
+            yield from missing(report, Chunk, [span.chunk_id])
 
 
 def _spans(index: StoredIndex) -> Iterator[Problem]:

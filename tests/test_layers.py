@@ -86,7 +86,7 @@ def test_asking_a_view_loads_nothing_of_pipelines(sample_root: Path) -> None:
 
 
 def test_asking_imports_only_what_it_uses(sample_root: Path) -> None:
-    unused = ["torch", "transformers", "spacy", "prefect", "igraph", "openai", "httpx", "sklearn", "scipy", "bm25s"]
+    unused = ["torch", "transformers", "spacy", "prefect", "igraph", "openai", "httpx", "sklearn", "scipy"]
     unused += ["duckdb", "faiss", "wordfreq", "langcodes", "yaml", "filelock", "rich", "sqlite3", "pyarrow.dataset"]
     unused += ["fastapi", "starlette", "uvicorn", "mcp"]
     unused += ["conspectus.query.graph_question", "conspectus.query.methods.tog", "conspectus.query.filter.view"]
@@ -107,7 +107,7 @@ def test_asking_imports_only_what_it_uses(sample_root: Path) -> None:
 
 def test_the_front_door_opens_without_heavy_libraries() -> None:
     heavy = ["torch", "transformers", "sentence_transformers", "spacy", "faiss", "igraph", "prefect", "pyarrow"]
-    heavy += ["scipy", "bm25s", "openai", "duckdb"]
+    heavy += ["scipy", "openai", "duckdb"]
     code = f"import conspectus, sys; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"

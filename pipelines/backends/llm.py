@@ -61,7 +61,7 @@ class LlmBackend(NlpBackend):
         """Begin to summarise the descriptions of entities and relations from several chunks (section 3.1.3)."""
         self._asked.check()  # votes on names may be waiting
         self._writer = wait_for(self._begin_descriptions(chunks, extraction))
-        return _SummedUp(self._writer, extraction)
+        return Pending(partial(_summed_up, self._writer, extraction))
 
     def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:  # noqa: ARG002  (the protocol's)
         """Return the communities of the stated relations (section 3.1.4)."""
@@ -129,27 +129,19 @@ class LlmBackend(NlpBackend):
         return Reports(*reporting.result())
 
 
-class _SummedUp(Pending[Descriptions]):
-    """Entities and relations with predicates, and with the descriptions that a writer is still working on."""
-
-    def __init__(self, writer: DescriptionWriter, extraction: Extraction) -> None:
-        self._writer = writer
-        self._knowledge = extraction.knowledge
-        self._predicates = extraction.predicates
-
-    def result(self) -> Descriptions:
-        failures = wait_for(self._writer.all())
-        texts = self._writer.texts
-        relations = [
-            with_predicate(
-                replace(relation, description=texts.get(relation.id, relation.description)),
-                self._predicates.get(relation.id, ()),
-            )
-            for relation in self._knowledge.relations
-        ]
-        entities = self._knowledge.entities
-        told = (texts.get(id_, "") for id_ in text_column(entities, "id"))
-        return Descriptions(with_descriptions(entities, told), relations, failures)
+def _summed_up(writer: DescriptionWriter, extraction: Extraction) -> Descriptions:
+    """Return entities and relations with predicates, and with the descriptions that a writer is still working on."""
+    failures = wait_for(writer.all())
+    texts, entities = writer.texts, extraction.knowledge.entities
+    relations = [
+        with_predicate(
+            replace(relation, description=texts.get(relation.id, relation.description)),
+            extraction.predicates.get(relation.id, ()),
+        )
+        for relation in extraction.knowledge.relations
+    ]
+    told = (texts.get(id_, "") for id_ in text_column(entities, "id"))
+    return Descriptions(with_descriptions(entities, told), relations, failures)
 
 
 def name_phrases(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[Annotation]:

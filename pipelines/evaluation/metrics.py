@@ -14,6 +14,7 @@ from conspectus.query.types import Answer
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans
+from rapidfuzz.distance import LCSseq
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,20 +119,7 @@ def rouge_l(answer: str, references: Sequence[str]) -> float:
     letters of every script count, those of scripts without spaces one by one.
     """
     mine, *others = (_TOKEN.findall(text.lower()) for text in (answer, *references))
-    return max((_f1(_common_subsequence(mine, other), len(mine), len(other)) for other in others), default=0.0)
-
-
-def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence by Hyyrö's (2004) bit-parallel recurrence, a bit a token."""
-    places: dict[str, int] = {}
-    for place, token in enumerate(first):
-        places[token] = places.get(token, 0) | 1 << place
-    all_places = (1 << len(first)) - 1
-    unused = all_places
-    for token in second:
-        met = unused & places.get(token, 0)
-        unused = (unused + met | unused - met) & all_places
-    return len(first) - unused.bit_count()
+    return max((_f1(LCSseq.similarity(mine, other), len(mine), len(other)) for other in others), default=0.0)
 
 
 def _f1(shared: int, mine: int, theirs: int) -> float:

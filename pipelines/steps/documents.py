@@ -31,8 +31,8 @@ from conspectus.storage.hashing import short_id
 from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import LANGUAGE, SKIP, Document, Failure
 from conspectus.storage.settings import InputSettings
-from conspectus.storage.spilled import blocks_of, replaced, sorted_rows
-from conspectus.storage.tables import ROWS_AT_ONCE, arrow_of
+from conspectus.storage.spilled import sorted_rows
+from conspectus.storage.tables import ROWS_AT_ONCE, arrow_of, taken
 from conspectus.storage.text.language import language_of
 from conspectus.storage.text.visible import visible
 
@@ -191,7 +191,9 @@ def _once_each_of_many(documents: TableRows[Document]) -> Sequence[Document]:
     result, others = _once(own, frozenset(elsewhere.filter(compute.is_in(elsewhere, listed)).to_pylist()))
     linked = ~affected & _has(table["hyperlinks"], lambda lists: lists.values.field("target"), sorted(others))
     changed = [_with_targets(each, others) for each in (*result, *documents.at(np.flatnonzero(linked)))]
-    return replaced(Document, blocks_of(table), ~(affected | linked), arrow_of(Document, changed))
+    kept = np.flatnonzero(~(affected | linked))
+    blocks = (taken(table, kept[start : start + ROWS_AT_ONCE]) for start in range(0, len(kept), ROWS_AT_ONCE))
+    return sorted_rows(Document, chain(blocks, [arrow_of(Document, changed)]))
 
 
 def _has(column: "pa.ChunkedArray", items: Callable[["pa.Array"], "pa.Array"], values: Sequence[str]) -> "Bools":

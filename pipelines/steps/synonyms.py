@@ -249,18 +249,14 @@ def _partitions(vectors: Vectors, seed: int) -> tuple[Groups, Signs]:
     return Groups.of_pairs(entries.array(), _PARTITIONS), signs.array().reshape(-1, _SIGNS // 8)
 
 
-def _near_pairs(vectors: Vectors, rows: Ints, least: float, others: Vectors | None = None) -> Iterator[Ints]:
-    """Yield, as left * n + right, the pairs of the given rows (ascending) with a product of about `least`.
-
-    The product is of the left one's vector with the right one's, or with the right one's of `others`.
-    """
-    others = vectors if others is None else others
+def _near_pairs(vectors: Vectors, rows: Ints, least: float) -> Iterator[Ints]:
+    """Yield, as left * n + right, the pairs of the given rows (ascending) with a product of about `least`."""
     for i in range(0, len(rows), _BLOCK_ROWS):
         left = rows[i : i + _BLOCK_ROWS]
         for j in range(i, len(rows), _BLOCK_ROWS):
             right = rows[j : j + _BLOCK_ROWS]
             # Of the flat array: np.nonzero of two dimensions takes 13 times as long.
-            down, across = np.divmod(np.flatnonzero(vectors[left] @ others[right].T >= least), len(right))
+            down, across = np.divmod(np.flatnonzero(vectors[left] @ vectors[right].T >= least), len(right))
             pairs = left[down] * len(vectors) + right[across]
             yield pairs[left[down] < right[across]]
 

@@ -10,8 +10,8 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from math import fsum
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from conspectus.pipelines.evaluation.metrics import rouge_l
@@ -141,17 +141,14 @@ def quality(pairs: Sequence[TrainingPair], texts: Sequence[str]) -> Quality:
     """Return the quality of generated texts."""
     both = list(zip(pairs, texts, strict=True))
 
-    def mean(values: Sequence[float]) -> float:
-        return fsum(values) / len(values) if values else 0.0
-
     return Quality(
         len(both),
-        mean([rouge_n(text, pair.text, 1) for pair, text in both]),
-        mean([rouge_n(text, pair.text, 2) for pair, text in both]),
-        mean([rouge_l(text, [pair.text]) for pair, text in both]),
-        mean([float(bool(foreign_facts(text, pair.triples))) for pair, text in both]),
-        mean([float(bool(unjoined_pairs(text, pair.triples))) for pair, text in both]),
-        mean([float(len(text.split())) for _, text in both]),
+        fmean([rouge_n(text, pair.text, 1) for pair, text in both]),
+        fmean([rouge_n(text, pair.text, 2) for pair, text in both]),
+        fmean([rouge_l(text, [pair.text]) for pair, text in both]),
+        fmean([float(bool(foreign_facts(text, pair.triples))) for pair, text in both]),
+        fmean([float(bool(unjoined_pairs(text, pair.triples))) for pair, text in both]),
+        fmean([float(len(text.split())) for _, text in both]),
     )
 
 
@@ -190,7 +187,7 @@ class _Run:
             self._steps.step()
             self._steps.zero_grad()
             losses.append(float(loss.detach()))
-        return fsum(losses) / len(losses)
+        return fmean(losses)
 
     def loss(self, pairs: Sequence[TrainingPair]) -> float:
         """Return the mean loss over batches, without learning."""
@@ -203,7 +200,7 @@ class _Run:
                 float(self._model(**self._batch(pairs[start : start + size])).loss)
                 for start in range(0, len(pairs), size)
             ]
-        return fsum(losses) / len(losses)
+        return fmean(losses)
 
     def write(self, pairs: Sequence[TrainingPair]) -> list[str]:
         """Return the model's texts for the triples of pairs, generated as by `T5Writer`."""

@@ -1,11 +1,12 @@
 """Training data of graph-to-text: pairs of triples and a text that verbalises them."""
 
-import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
-from conspectus.pipelines.evaluation.graphqa.questions import first_of
+from conspectus.pipelines.evaluation.graphqa.questions import first_of, shuffled
+from conspectus.pipelines.evaluation.jsonl import lines_of
 from conspectus.query.methods.fasttog.text import Triple
 from conspectus.storage.errors import InputError
 from pydantic import BaseModel, Field, ValidationError
@@ -37,21 +38,13 @@ def read_pairs(path: Path) -> list[TrainingPair]:
     return pairs
 
 
-def _read(file: Path) -> list[TrainingPair]:
-    try:
-        lines = file.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} cannot be read: {error}") from error
-    found = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+def _read(file: Path) -> Iterator[TrainingPair]:
+    for where, line in lines_of(file):
         try:
             made = _PairLine.model_validate_json(line)
         except ValidationError as error:
-            raise InputError(f"{file}, line {number}: {first_of(error)}") from error
-        found.append(TrainingPair(tuple(made.triples), " ".join(made.text.split())))
-    return found
+            raise InputError(f"{where}: {first_of(error)}") from error
+        yield TrainingPair(tuple(made.triples), " ".join(made.text.split()))
 
 
 def divided(
@@ -61,13 +54,8 @@ def divided(
 
     Pairs with the same triples are in the same part.
     """
-    groups: dict[tuple[Triple, ...], list[TrainingPair]] = {}
-    for pair in pairs:
-        groups.setdefault(pair.triples, []).append(pair)
+    groups = shuffled(((pair.triples, pair) for pair in pairs), seed)
     if len(groups) < 2:
         raise InputError("the pairs are of the same triples: there is nothing to validate with")
-    order = list(groups)
-    random.Random(seed).shuffle(order)  # noqa: S311
-    held_out = min(max(round(validation * len(order)), 1), len(order) - 1)
-    learn = [group for key in order[held_out:] for group in groups[key]]
-    return learn, [group for key in order[:held_out] for group in groups[key]]
+    n_held_out = min(max(round(validation * len(groups)), 1), len(groups) - 1)
+    return list(chain(*groups[n_held_out:])), list(chain(*groups[:n_held_out]))

@@ -114,7 +114,7 @@ def working_index(graph: LiveGraph, settings: Settings, embedder: Embedder) -> M
             "predicates": vectors(predicates, range(len(predicates)), len(predicates)),
         },
         lambda: Adjacency.from_edges(len(entities), [], [], []),
-        lambda: Bm25.of([], None),
+        lambda: Bm25.of([], []),
     )
     return MemoryIndex(_folder(), _manifest(graph, settings, embedder), parts)
 

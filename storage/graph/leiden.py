@@ -19,26 +19,6 @@ _RANDOMNESS, _ITERATIONS = 0.001, 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Group:
-    """One set of nodes, with the level on which it first appears.
-
-    Attributes:
-        id: Its number in the hierarchy, by (level, smallest member): 0, 1, 2, ...
-        level: The first level that it appears on; 0 is the coarsest.
-        parent: The id of the community on the level above that contains it; None on level 0.
-        members: int64, ascending.
-        oversized: Whether it has more than `max_cluster_size` members and was not split because every attempted split
-            has a lower modularity (a clique, for example).
-    """
-
-    id: int
-    level: int
-    parent: int | None
-    members: Ints
-    oversized: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Hierarchy:
     """Partitions of all nodes, each refining the one above it.
 
@@ -50,7 +30,8 @@ class Hierarchy:
             even for a graph without nodes.
         first: int32 (c,), the first level that each community appears on.
         parents: int32 (c,), the community above each, -1 on level 0.
-        oversized: bool (c,), see `Group`.
+        oversized: bool (c,), whether each has more than `max_cluster_size` members and was not split because every
+            attempted split has a lower modularity (a clique, for example).
     """
 
     levels: tuple[SmallInts, ...]
@@ -61,23 +42,6 @@ class Hierarchy:
     def __len__(self) -> int:
         """Return the number of communities, distinct sets of nodes."""
         return len(self.first)
-
-    def at(self, level: int) -> Iterator[Group]:
-        """Return the communities of a level, by id; a level below the deepest returns the deepest.
-
-        Raises:
-            ValueError: the level is negative.
-        """
-        if level < 0:
-            raise ValueError(f"level must not be negative, but is {level}")
-        labels = self.levels[min(level, len(self.levels) - 1)]
-        order, starts = runs(labels)
-        return map(self._group, labels[order[starts]].tolist(), np.split(order, starts[1:]) if len(order) else [])
-
-    def _group(self, id_: int, members: Ints) -> Group:
-        level = int(self.first[id_])
-        parent = int(self.parents[id_]) if level else None
-        return Group(id_, level, parent, members, bool(self.oversized[id_]))
 
 
 def hierarchical_leiden(
@@ -112,8 +76,8 @@ def hierarchical_leiden(
     >>> from conspectus.storage.graph.edges import canonical_edges
     >>> two_triangles = canonical_edges(7, [0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3], [1.0] * 7)
     >>> hierarchy = hierarchical_leiden(two_triangles, seed=0)
-    >>> [community.members.tolist() for community in hierarchy.at(0)]
-    [[0, 1, 2], [3, 4, 5], [6]]
+    >>> hierarchy.levels[0]
+    array([0, 0, 0, 1, 1, 1, 2], dtype=int32)
     """
     _check("seed", seed, 0 <= seed < 2**64, "in 0 .. 2**64 - 1")
     _check("max_cluster_size", max_cluster_size, max_cluster_size >= 1, "at least 1")

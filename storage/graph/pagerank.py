@@ -78,7 +78,6 @@ def personalized_pagerank(
     mass: ArrayLike,
     damping: float = 0.5,
     *,
-    epsilon: float = EPSILON,
     exact: bool = False,
 ) -> PageRank:
     """Return personalized PageRank scores, by forward push from few seeds and by power iteration from many.
@@ -94,7 +93,7 @@ def personalized_pagerank(
         personalization = np.zeros(adjacency.n_nodes)
         personalization[start] = share
         return power_iteration(adjacency, personalization, damping)
-    return forward_push(adjacency, start, share, damping, epsilon)
+    return forward_push(adjacency, start, share, damping)
 
 
 def power_iteration(

@@ -52,13 +52,12 @@ class Analysis:
     """The languages of the texts of a corpus, and how their words become terms.
 
     Args:
-        languages: The language of each text by its row, "" if unknown; None for a corpus whose words are
-            counted as written.
+        languages: The language of each text by its row, "" if unknown.
         counts: For each language that writes compounds as one word, the frequency of each word that can be a part.
     """
 
-    def __init__(self, languages: Sequence[str] | None, counts: Mapping[str, Mapping[str, int]]) -> None:
-        self.languages = None if languages is None else tuple(languages)
+    def __init__(self, languages: Sequence[str], counts: Mapping[str, Mapping[str, int]]) -> None:
+        self.languages = tuple(languages)
         self._counts = counts
         named = Counter(self.languages)
         del named[""]
@@ -83,8 +82,6 @@ class Analysis:
 
     def terms(self, text: str, row: int) -> list[str]:
         """Return the terms of the text of a row, with repetitions."""
-        if self.languages is None:
-            return word_keys(text)
         language = self.language_of(row)
         if text.isascii() and language not in _LINKING:  # no compounds, and no pairs of characters
             return list(map(_stems(language).__getitem__, word_keys(text)))
@@ -94,14 +91,13 @@ class Analysis:
 
     def of_rows(self, rows: Rows) -> "Analysis":
         """Return the analysis of some texts, which reads them as this one does."""
-        languages = self.languages
-        part = Analysis(None if languages is None else [languages[row] for row in rows.tolist()], self._counts)
+        part = Analysis([self.languages[row] for row in rows.tolist()], self._counts)
         part.main = self.main
         return part
 
     def language_of(self, row: int) -> str:
         """Return the language of a text, or that of most texts; "" if unknown."""
-        return "" if self.languages is None else self.languages[row] or self.main
+        return self.languages[row] or self.main
 
     @cached_property
     def main(self) -> str:
@@ -110,7 +106,7 @@ class Analysis:
 
     def stem(self, key: str, language: str) -> str:
         """Return the stem of a word in a language; the word itself if there is no stemmer."""
-        return key if self.languages is None else stem_in_language(key, language)
+        return stem_in_language(key, language)
 
     def stems(self, text: str, row: int) -> list[str]:
         """Return the stem of each word of the text of a row, in order."""
@@ -132,8 +128,7 @@ class Analysis:
         for word in found:
             own = self.term(word.key, language, vocabulary)
             yield from (term for term in (own, *self.parts(word.key, language or self.main)) if term in vocabulary)
-        if self.languages is not None:
-            yield from (pair for pair in _pairs(found) if pair in vocabulary)
+        yield from (pair for pair in _pairs(found) if pair in vocabulary)
 
     def term(self, key: str, language: str, vocabulary: Mapping[str, int]) -> str:
         """Return the term that matches a question's word.
@@ -150,7 +145,7 @@ class Analysis:
     def packed(self) -> bytes:
         """Return the analysis as JSON."""
         names = ["", *self.known]
-        rows = None if self.languages is None else [names.index(language) for language in self.languages]
+        rows = [names.index(language) for language in self.languages]
         return json.dumps({"languages": names, "rows": rows, "counts": self._counts}, ensure_ascii=False).encode()
 
     @classmethod
@@ -162,7 +157,7 @@ class Analysis:
             right = all(isinstance(name, str) for name in names) and all(
                 type(count) is int for of_language in counts.values() for count in of_language.values()
             )
-            languages = None if rows is None else [*map(names.__getitem__, rows)]
+            languages = [*map(names.__getitem__, rows)]
         except (TypeError, KeyError, IndexError, AttributeError) as error:
             raise ValueError(f"it is no analysis of words: {error!r}") from error
         if not right:
@@ -180,10 +175,6 @@ class Analysis:
 
         best = max(ways, key=lambda way: (likelihood(way), -len(way)))
         return tuple(stem_in_language(part, language) for part in best) if len(best) > 1 else ()
-
-
-PLAIN = Analysis(None, {})
-"""Words are counted as written, as in indexes made before stemming was added."""
 
 
 def _ways(word: str, counts: Mapping[str, int], linking: Sequence[str]) -> list[tuple[str, ...]]:

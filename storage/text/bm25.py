@@ -1,10 +1,9 @@
-"""Lexical ranking: BM25 (Robertson & Zaragoza 2009, Lucene's variant) over the terms of `analysis`, in bm25s files."""
+"""Lexical ranking: BM25 (Robertson & Zaragoza 2009, Lucene's variant) over the terms of `analysis`."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, SmallInts, Vectors, distinct
@@ -12,26 +11,22 @@ from conspectus.storage.cancellation import check
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.mapped import IdRows
 from conspectus.storage.numbering import numbering
-from conspectus.storage.text.analysis import PLAIN, Analysis
+from conspectus.storage.text.analysis import Analysis
 from conspectus.storage.text.names import words
 from conspectus.storage.text.postings import TextColumn
-from conspectus.storage.text.term_counts import K1, B, TermCounts
+from conspectus.storage.text.term_counts import TermCounts
 from numpy.typing import DTypeLike, NDArray
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
 
-_VOCABULARY = "vocab.index.json"
-_PARAMETERS = "params.index.json"
-_METHOD = {"delta": 0.5, "method": "lucene", "idf_method": "lucene", "dtype": "float32", "int_dtype": "int32"}
-"""Of the format: delta is not used by this method."""
-_NO_WORDS = b"{}"
-_ANALYSIS = "analysis.json"
+_ANALYSIS, _TERMS = "analysis.json", "terms.arrow"
+"""The files of the analysis, and of the terms in the order of their columns, which is alphabetical."""
 
 
 def write_bm25(folder: Path, texts: Sequence[str], languages: Sequence[str]) -> None:
-    """Write the BM25 index of texts into a folder, in the format of bm25s; the same texts give the same bytes.
+    """Write the BM25 index of texts into a folder; the same texts give the same bytes.
 
     Few texts and terms are in memory at a time.
 
@@ -40,6 +35,8 @@ def write_bm25(folder: Path, texts: Sequence[str], languages: Sequence[str]) -> 
         texts: The texts; row i scores text i.
         languages: The language of each text, "" if unknown.
     """
+    import pyarrow as pa
+
     folder.mkdir(parents=True, exist_ok=True)
     analysis = Analysis.of(texts, languages)
     (folder / _ANALYSIS).write_bytes(analysis.packed())
@@ -47,8 +44,10 @@ def write_bm25(folder: Path, texts: Sequence[str], languages: Sequence[str]) -> 
     counts = TermCounts.of((analysis.terms(text, row) for row, text in enumerate(texts)), numbers, folder)
     vocabulary = _numbered(numbers)
     counts.renumber(np.array([vocabulary[term] for term in numbers], np.int32))
+    terms = pa.record_batch({"term": pa.array(vocabulary, pa.large_string(), size=len(vocabulary))})
+    with pa.ipc.new_file(str(folder / _TERMS), terms.schema) as stream:
+        stream.write_batch(terms)
     if not vocabulary:
-        (folder / _VOCABULARY).write_bytes(_NO_WORDS)
         return
 
     def mapped(name: str, dtype: DTypeLike, length: int) -> NDArray[Any]:
@@ -56,10 +55,6 @@ def write_bm25(folder: Path, texts: Sequence[str], languages: Sequence[str]) -> 
 
     _, _, starts = counts.weights(len(vocabulary), mapped)
     np.save(_array_of(folder, "indptr"), starts)
-    vocabulary[""] = len(vocabulary)  # as bm25s does
-    (folder / _VOCABULARY).write_text(json.dumps(vocabulary, ensure_ascii=False, separators=(",", ":")), "utf-8")
-    parameters = {"k1": K1, "b": B, **_METHOD, "num_docs": len(texts), "version": "0.3.16", "backend": "numpy"}
-    (folder / _PARAMETERS).write_text(json.dumps(parameters, indent=4), "utf-8")
 
 
 def _array_of(folder: Path, name: str) -> Path:
@@ -71,18 +66,18 @@ def _numbered(terms: Iterable[str]) -> dict[str, int]:
 
 
 class _Postings(NamedTuple):
-    """The contributions of terms to scores: column i has `data[starts[i]:starts[i + 1]]` in the rows beside them."""
+    """The contributions of terms to scores: column i has `data[indptr[i]:indptr[i + 1]]` in the rows beside them."""
 
     data: Vectors
-    rows: NDArray[np.int32]
-    starts: Ints
+    indices: NDArray[np.int32]
+    indptr: Ints
 
 
 class Bm25:
     """A lexical index over rows. Unknown words score 0."""
 
     def __init__(
-        self, postings: _Postings | None, vocabulary: Mapping[str, int], n_rows: int, analysis: Analysis = PLAIN
+        self, postings: _Postings | None, vocabulary: "IdRows | _PartOfVocabulary", n_rows: int, analysis: Analysis
     ) -> None:
         self._n_rows = n_rows
         self._postings = postings
@@ -91,14 +86,14 @@ class Bm25:
         self.analysis = analysis
 
     @classmethod
-    def of(cls, texts: Sequence[str], languages: Sequence[str] | None) -> "Bm25":
-        """Return an in-memory index over texts (row i scores text i); without languages, words are not stemmed."""
-        analysis = PLAIN if languages is None else Analysis.of(texts, languages)
+    def of(cls, texts: Sequence[str], languages: Sequence[str]) -> "Bm25":
+        """Return an in-memory index over texts (row i scores text i) in some languages, "" if unknown."""
+        analysis = Analysis.of(texts, languages)
         bags = [analysis.terms(text, row) for row, text in enumerate(texts)]
         vocabulary = _numbered(term for bag in bags for term in bag)
         counts = TermCounts.of(bags, vocabulary)
         postings = _Postings(*counts.weights(len(vocabulary))) if vocabulary else None
-        return cls(postings, vocabulary, len(texts), analysis)
+        return cls(postings, IdRows(list(vocabulary)), len(texts), analysis)
 
     def part(self, rows: Rows) -> "Bm25":
         """Return the index over some rows, ascending, with the statistics of all.
@@ -108,31 +103,27 @@ class Bm25:
         return _PartOfBm25(self, rows)
 
     @classmethod
-    def open(cls, folder: Path, n_rows: int, vocabulary: Mapping[str, int] | None = None) -> "Bm25":
+    def open(cls, folder: Path, n_rows: int) -> "Bm25":
         """Return a written index, memory-mapped; IndexCorrupt if the folder contains no index of that many rows.
 
-        Rows are checked when they are used. `vocabulary` is the folder's, if it is mapped (`open_terms`).
+        Rows are checked when they are used.
         """
+        import pyarrow as pa
+
         try:
-            # Indexes made before stemming was added have no analysis.
-            described = folder / _ANALYSIS
-            analysis = Analysis.unpacked(described.read_bytes()) if described.exists() else PLAIN
-            if not (known := _read_vocabulary(folder) if vocabulary is None else vocabulary):
-                return cls(None, {}, n_rows, analysis)
-            found = json.loads((folder / _PARAMETERS).read_bytes())
-            written = tuple(found[name] for name in ("dtype", "int_dtype", "backend", "num_docs"))
-            arrays = (np.load(_array_of(folder, name), mmap_mode="r") for name in ("data", "indices", "indptr"))
-            postings = _Postings(*(array.view(np.ndarray) for array in arrays))
-        except (*UNREADABLE_ARRAY, AttributeError) as error:
+            analysis = Analysis.unpacked((folder / _ANALYSIS).read_bytes())
+            batch = pa.ipc.open_file(pa.memory_map(str(folder / _TERMS))).get_batch(0)
+            batch.validate(full=True)  # texts are UTF-8 and offsets are valid: not checked later
+            terms = batch.column("term")
+            arrays = [np.load(_array_of(folder, name), mmap_mode="r") for name in _Postings._fields if len(terms)]
+        except (*UNREADABLE_ARRAY, pa.ArrowException) as error:
             raise IndexCorrupt(f"{folder} is not a BM25 index: {error}") from error
-        if written[:3] != ("float32", "int32", "numpy"):
-            raise IndexCorrupt(f"{folder} is not a BM25 index written by Conspectus")
-        if written[3] != n_rows:
-            raise IndexCorrupt(f"{folder} ranks {written[3]} rows; the table has {n_rows}")
-        _check(postings, folder)
-        if analysis.languages is not None and len(analysis.languages) != n_rows:
-            raise IndexCorrupt(f"{folder} is not a BM25 index: {_ANALYSIS} is not of its rows")
-        return cls(postings, known, n_rows, analysis)
+        if len(analysis.languages) != n_rows:
+            raise IndexCorrupt(f"{folder} ranks {len(analysis.languages)} rows; the table has {n_rows}")
+        postings = _Postings(*(array.view(np.ndarray) for array in arrays)) if arrays else None
+        if postings:
+            _check(postings, folder)
+        return cls(postings, IdRows(TextColumn(lambda: terms)), n_rows, analysis)
 
     def scores(self, text: str, language: str = "") -> Vectors:
         """Return the score of every row for the words of `text`; zeros if none is known.
@@ -150,7 +141,7 @@ class Bm25:
 
     def starting(self, prefix: str) -> Sequence[str]:
         """Return the known terms that begin with a prefix."""
-        return _starting(self.vocabulary, prefix)
+        return self.vocabulary.starting(prefix)
 
     def weights(self) -> "csc_array":
         """Return the weight of each term in each row, (rows, terms): its contribution to the row's score."""
@@ -159,7 +150,7 @@ class Bm25:
         if self._postings is None:
             return csc_array((self._n_rows, 0), dtype=np.float32)
         self.check_rows()
-        return csc_array(self._postings, shape=(self._n_rows, len(self._postings.starts) - 1))
+        return csc_array(self._postings, shape=(self._n_rows, len(self._postings.indptr) - 1))
 
     def term(self, key: str, language: str = "") -> str:
         """Return the term that matches a question's word, given by its key."""
@@ -184,17 +175,16 @@ class Bm25:
     def check_rows(self) -> None:
         """Raise IndexCorrupt unless all postings are of rows that exist and each known term has postings."""
         if self._postings is not None:
-            _check_range(self._postings.rows, self._n_rows)
-            for term, column in self.vocabulary.items():
-                if term:  # bm25s adds an empty word
-                    self._column(column)
+            _check_range(self._postings.indices, self._n_rows)
+            for column in range(len(self.vocabulary)):
+                self._column(column)
 
     def _column(self, column: int) -> tuple[Vectors, NDArray[np.int32]]:
         """Return the contributions of a term, and the rows to which it contributes."""
-        if self._postings is None or type(column) is not int or not 0 <= column < len(self._postings.starts) - 1:
+        if self._postings is None or type(column) is not int or not 0 <= column < len(self._postings.indptr) - 1:
             raise IndexCorrupt("the BM25 index is damaged: a word has no column; build the index again")
-        start, end = self._postings.starts[column : column + 2].tolist()
-        rows = self._postings.rows[start:end]
+        start, end = self._postings.indptr[column : column + 2].tolist()
+        rows = self._postings.indices[start:end]
         _check_range(rows, self._n_rows)
         return self._postings.data[start:end], rows
 
@@ -240,65 +230,22 @@ def _check(postings: _Postings, folder: Path) -> None:
         raise IndexCorrupt(f"{folder} is not a BM25 index: its arrays do not fit one another")
 
 
-def _read_vocabulary(folder: Path) -> dict[str, int]:
-    found = json.loads((folder / _VOCABULARY).read_bytes())
-    if not isinstance(found, dict):
-        raise ValueError(f"{_VOCABULARY} has no words")
-    return found
-
-
-TERMS_FORM = 2
-"""Raised when the content of the file of `write_terms` changes."""
-
-
-def write_terms(folder: Path, place: Path) -> None:
-    """Write the terms of the BM25 index of a folder, in the order of their columns, which is alphabetical.
-
-    Raises:
-        IndexCorrupt: the vocabulary cannot be read, or its columns are in another order.
-    """
-    import pyarrow as pa
-
-    place.mkdir()
-    try:
-        columns = _read_vocabulary(folder)
-        columns.pop("", None)  # bm25s adds an empty word
-        if list(columns.values()) != list(range(len(columns))) or sorted(columns) != list(columns):
-            raise ValueError("its columns are not in alphabetical order")
-        batch = pa.record_batch({"term": pa.array(columns, pa.large_string(), size=len(columns))})
-    except (*UNREADABLE_ARRAY, pa.ArrowException) as error:
-        raise IndexCorrupt(f"{folder} is not a BM25 index: {error}") from error
-    with pa.ipc.new_file(str(place / "terms.arrow"), batch.schema) as stream:
-        stream.write_batch(batch)
-
-
-def open_terms(place: Path) -> IdRows:
-    """Return the columns of written terms, mapped; IndexCorrupt if they cannot be read."""
-    import pyarrow as pa
-
-    try:
-        terms = pa.ipc.open_file(pa.memory_map(str(place / "terms.arrow"))).get_batch(0).column("term")
-        return IdRows(TextColumn(lambda: terms))
-    except UNREADABLE_ARRAY as error:
-        raise IndexCorrupt(f"{place} cannot be read ({error}); delete it, and it is made again") from error
-
-
 _CACHED_TERMS = 10_000
 
 
 class _PartOfVocabulary(Mapping[str, int]):
     """The columns of the terms that some texts have, from the vocabulary of more."""
 
-    def __init__(self, whole: Mapping[str, int], is_used: Callable[[int], bool]) -> None:
+    def __init__(self, whole: IdRows | Self, is_used: Callable[[int], bool]) -> None:
         self._whole = whole
         self._is_used = is_used
 
     def starting(self, prefix: str) -> list[str]:
         """Return the terms that begin with a prefix."""
-        return [term for term in _starting(self._whole, prefix) if term in self]
+        return [term for term in self._whole.starting(prefix) if term in self]
 
     def __getitem__(self, term: str) -> int:
-        if not term or not self._is_used(column := self._whole[term]):
+        if not self._is_used(column := self._whole[term]):
             raise KeyError(term)
         return column
 
@@ -307,9 +254,3 @@ class _PartOfVocabulary(Mapping[str, int]):
 
     def __iter__(self) -> Iterator[str]:
         return (term for term in self._whole if term in self)
-
-
-def _starting(vocabulary: Mapping[str, int], prefix: str) -> list[str]:
-    if isinstance(vocabulary, IdRows | _PartOfVocabulary):
-        return vocabulary.starting(prefix)
-    return [term for term in vocabulary if term.startswith(prefix)]

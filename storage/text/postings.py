@@ -2,7 +2,7 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -57,23 +57,12 @@ def starting(texts: Sequence[str], prefix: str) -> list[str]:
 
 
 class Postings:
-    """Keys in ascending order, each with its rows in the given order.
+    """Keys in ascending order, each with its rows in the given order."""
 
-    >>> found = Postings.of({"ferry": [3, 1], "fern": [2]})
-    >>> found.get("ferry"), found.get("fe"), found.starting("fe"), "fern" in found
-    ([3, 1], [], ['fern', 'ferry'], True)
-    """
-
-    def __init__(self, keys: "Sequence[str] | pa.Array", rows: "Sequence[list[int]] | pa.Array") -> None:
+    def __init__(self, keys: "pa.Array", rows: "pa.Array") -> None:
         self._given = keys
-        self._keys: Sequence[str] = keys if isinstance(keys, list) else TextColumn(lambda: keys)
+        self._keys = TextColumn(lambda: keys)
         self._rows = rows
-
-    @classmethod
-    def of(cls, rows: Mapping[str, list[int]]) -> "Postings":
-        """Return the postings of a mapping."""
-        keys = sorted(rows)
-        return cls(keys, [rows[key] for key in keys])
 
     @classmethod
     def load(cls, path: Path) -> "Postings":
@@ -87,19 +76,14 @@ class Postings:
         """Write the postings; equal ones give equal bytes."""
         import pyarrow as pa
 
-        rows = pa.array(self._rows, pa.large_list(pa.int32())) if isinstance(self._rows, list) else self._rows
-        keys = pa.array(self._given, pa.large_string()) if isinstance(self._given, list) else self._given
-        batch = pa.record_batch({"key": keys, "rows": rows})
+        batch = pa.record_batch({"key": self._given, "rows": self._rows})
         with pa.ipc.new_file(str(path), batch.schema) as stream:
             stream.write_batch(batch)
 
     def get(self, key: str) -> list[int]:
         """Return the rows of a key, empty if there is no such key."""
         place = self._place(key)
-        if place is None:
-            return []
-        found = self._rows[place]
-        return list(found) if isinstance(found, list) else list(found.as_py())
+        return [] if place is None else list(self._rows[place].as_py())
 
     def count(self, key: str) -> int:
         """Return how many rows a key has."""
@@ -125,8 +109,9 @@ class PostingsMaker:
     >>> made = PostingsMaker()
     >>> for key, row in (("ferry", 3), ("fern", 2), ("ferry", 1)):
     ...     made.add(key, row)
-    >>> made.postings().get("ferry")
-    [3, 1]
+    >>> found = made.postings()
+    >>> found.get("ferry"), found.get("fe"), found.starting("fe"), "fern" in found
+    ([3, 1], [], ['fern', 'ferry'], True)
     """
 
     def __init__(self) -> None:

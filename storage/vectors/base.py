@@ -1,6 +1,4 @@
-"""The protocol of vector indexes: scoring and ranking."""
-
-from typing import Protocol
+"""Scoring and ranking of vectors, and checks of what is asked for."""
 
 import numpy as np
 from conspectus.storage.arrays import Number, Rows, Vectors
@@ -8,43 +6,6 @@ from conspectus.storage.cancellation import check
 from numpy.typing import NDArray
 
 _BLOCK_ROWS = 1 << 16
-
-
-class VectorIndex(Protocol):
-    """A searchable set of unit vectors, one or more per row.
-
-    A score is the inner product of two unit vectors (the cosine), computed in float64 and rounded to
-    float32, so it does not depend on the kind of index or on other queries of the batch.
-    """
-
-    @property
-    def n_rows(self) -> int:
-        """The number of searchable rows."""
-        ...
-
-    @property
-    def dimension(self) -> int:
-        """The length of a vector."""
-        ...
-
-    def search(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
-        """Return the scores and the numbers of the rows nearest to each query, best first.
-
-        `queries` is (q, dimension) with unit rows; both results are (q, min(k, n_rows)). On equal
-        scores the smaller row comes first.
-        """
-        ...
-
-    def scores(self, queries: Vectors, rows: Rows) -> Vectors:
-        """Return the score of each query (down) and each of the given rows (across).
-
-        Raises IndexError for a row that does not exist.
-        """
-        ...
-
-    def vectors(self, rows: Rows) -> Vectors:
-        """Return the (len(rows), dimension) vectors of the given rows; IndexError for one that does not exist."""
-        ...
 
 
 def inner_products(queries: Vectors, vectors: Vectors) -> Vectors:

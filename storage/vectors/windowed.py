@@ -4,18 +4,18 @@ A text longer than the embedding model's input is embedded in windows; a text th
 no vector. `<name>.rows.npy`, next to `<name>.faiss`, has the table row of each vector.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Rows, Vectors, gather_sorted
 from conspectus.storage.cancellation import check
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.vectors.base import VectorIndex, checked_queries, checked_rows
+from conspectus.storage.vectors.base import checked_queries, checked_rows
+from conspectus.storage.vectors.codes import CodedIndex
 from conspectus.storage.vectors.exact import ExactIndex
-from conspectus.storage.vectors.faiss_index import FaissIndex, PartOfIndex, has_faiss, open_faiss, write_faiss
+from conspectus.storage.vectors.faiss_index import open_faiss, write_faiss
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class WindowedIndex:
     score is -1, the minimum.
     """
 
-    windows: VectorIndex
+    windows: ExactIndex
     table_rows: Rows
     table_size: int | None = None
     """The number of table rows; None if the last one has a vector."""
@@ -107,8 +107,8 @@ class WindowedIndex:
         """
         counts, windows = gather_sorted(self.table_rows, rows)
         owners = np.repeat(np.arange(len(rows)), counts)
-        if isinstance(self.windows, FaissIndex) and self.windows.codes is not None:
-            return WindowedIndex(PartOfIndex(self.windows, windows), owners, len(rows))
+        if isinstance(self.windows, CodedIndex):
+            return WindowedIndex(replace(self.windows, part=self.windows.places(windows)), owners, len(rows))
         return windowed_in_memory(self.windows.vectors(windows), owners, len(rows))
 
     def _windows_of(self, rows: Rows) -> tuple[Rows, Rows, Bools]:
@@ -124,14 +124,8 @@ def windowed_in_memory(vectors: Vectors, table_rows: Rows, n_rows: int) -> Windo
 
     Scores equal those of a small index on disk, bit for bit.
     """
-    matrix, rows = np.ascontiguousarray(vectors, dtype=np.float32), np.asarray(table_rows, np.int64)
-    if not has_faiss():
-        return WindowedIndex(ExactIndex(matrix), rows, n_rows)
-    import faiss
-
-    index: Any = faiss.IndexFlatIP(matrix.shape[1])
-    index.add(matrix)
-    return WindowedIndex(FaissIndex(Path("memory"), index), rows, n_rows)
+    matrix = np.ascontiguousarray(vectors, dtype=np.float32)
+    return WindowedIndex(ExactIndex(matrix), np.asarray(table_rows, np.int64), n_rows)
 
 
 def write_windowed(path: Path, vectors: Vectors, table_rows: Rows, *, exact_rows: int, every_row: bool = True) -> None:

@@ -21,7 +21,7 @@ from conspectus.pipelines.exchange.graphrag.importer import import_graphrag
 from conspectus.pipelines.resolution import llm_vote
 from conspectus.pipelines.steps import descriptions
 from conspectus.prompts.client.reply_cache import step_source
-from conspectus.storage.hashing import digest
+from conspectus.storage.hashing import digest, file_digest
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import MEMO
 from conspectus.storage.memo import Memo
@@ -153,6 +153,8 @@ def _rows(index: Path) -> dict[str, list[dict[str, object]]]:
 
 
 def _content(path: Path) -> object:
+    if path.suffix == ".arrow":
+        return file_digest(path)
     return np.load(path).tolist() if path.suffix == ".npy" else path.read_text("utf-8")
 
 

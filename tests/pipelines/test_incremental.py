@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import conspectus
 import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.diff import Changes, preview
@@ -139,20 +138,6 @@ def test_what_cannot_be_done_is_one_clear_line(tmp_path: Path, settings: Setting
         change_documents((), ["a.txt"], tmp_path / "none", settings)
     assert not (tmp_path / "none").exists()
     assert (index / "CURRENT").read_text() == before
-
-
-def test_from_python_and_from_the_command_line(tmp_path: Path, settings: Settings, server: FakeServer) -> None:
-    docs = write(tmp_path / "docs", "a.txt", "sub/b.md")
-    index = tmp_path / "index"
-    first = conspectus.build(docs, index, settings).context.index.manifest.version
-    assert conspectus.add(write(tmp_path / "more", "sub/c.txt"), index, settings).retrieve("Paul Reed", "bm25").passages
-    assert conspectus.remove("sub/c.txt", index, settings).context.index.manifest.version == first
-    (tmp_path / "settings.yaml").write_text(json.dumps(overrides(server)), "utf-8")
-    words = ("--index", index, "--settings", tmp_path / "settings.yaml", "--quiet")
-    assert "2 documents" not in run("add", tmp_path / "more", *words).out
-    assert run("remove", "sub/c.txt", *words, "--json").status == 0
-    assert StoredIndex.open(index).manifest.version == first
-    assert run("remove", "what", *words).status == 2
 
 
 def test_a_preview_says_what_an_update_then_does(tmp_path: Path, settings: Settings, server: FakeServer) -> None:

@@ -5,12 +5,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
-from conspectus.storage.errors import ModelRefused, ModelUnavailable
+from conspectus.storage.errors import ModelUnavailable
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import Settings, load_settings
 
@@ -125,18 +124,6 @@ def test_faults_change_nothing(tmp_path: Path, server: FakeServer) -> None:
     assert files(rough) == files(calm)
 
 
-def test_a_server_that_is_gone_or_has_another_model(tmp_path: Path, server: FakeServer) -> None:
-    context = build(tmp_path, ROWS[:5], chosen(server.url))
-    gone = Context(context.index, chosen("http://127.0.0.1:9/v1", attempts=2))
-    with pytest.raises(ModelUnavailable, match="embedding with endpoint:m: nothing listens at"):
-        asyncio.run(find_retriever("dense", gone).retrieve("Oxford", 2))
-    assert asyncio.run(find_retriever("bm25", gone).retrieve("fishing village", 2)).passages
-    with FakeServer(dimensions=32) as other:
-        changed = Context(context.index, chosen(other.url))
-        with pytest.raises(ModelRefused, match="the vectors have 32 numbers where 64 are needed"):
-            asyncio.run(find_retriever("dense", changed).retrieve("Oxford", 2))
-
-
 def test_a_build_that_fails_keeps_the_steps_that_were_done(tmp_path: Path, server: FakeServer) -> None:
     (tmp_path / "whole").mkdir()
     (tmp_path / "torn").mkdir()
@@ -162,13 +149,3 @@ def test_no_key_is_written_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not [path for path in written if SECRET.encode() in path.read_bytes()]
     shown = json.dumps([dict(context.index.manifest.settings), dict(context.index.manifest.models)])
     assert "127.0.0.1" not in shown  # nor where the server was
-
-
-def test_the_vectors_are_those_of_the_server(tmp_path: Path, server: FakeServer) -> None:
-    context = build(tmp_path, ROWS, chosen(server.url, document_prefix="passage: ", dimensions=32))
-    assert context.index.manifest.models["embedding"] == "endpoint:m@32 'passage: '"
-    assert all(text.startswith("passage: ") for text in sent(server))
-    titled = [f"{context.titles[each.document_id]}\n{each.text}" for each in context.chunks]
-    wanted = context.embedder.embed(titled)
-    vectors = context.chunk_vectors.mean_vectors(np.arange(len(titled)))
-    np.testing.assert_allclose(vectors, wanted, atol=1e-6)

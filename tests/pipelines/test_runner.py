@@ -5,10 +5,9 @@ import threading
 import time
 import weakref
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
-from conspectus.pipelines.runner import Overlap, RunHere, _InThread, announced, interruptible, no_progress, shards
+from conspectus.pipelines.runner import Overlap, RunHere, announced, interruptible, no_progress, shards
 from conspectus.prompts.client.event_loop import wait_for
 
 from tests.waiting import HELD, LIMIT, wait_until
@@ -72,8 +71,8 @@ def test_what_has_settled_is_kept_only_by_those_who_have_it(background: bool) ->
 def test_what_fails_before_it_settles_is_raised_at_the_end_in_the_background() -> None:
     def block() -> None:
         with Overlap(True) as overlap:
-            failed = overlap.start(int, "no number")
-            wait_until(lambda: isinstance(failed, _InThread) and failed._future.done())
+            overlap.start(int, "no number")
+            wait_until(lambda: overlap._futures[0].done())
             overlap.settle()
             done.append("the rest")
 
@@ -81,24 +80,6 @@ def test_what_fails_before_it_settles_is_raised_at_the_end_in_the_background() -
     with pytest.raises(ValueError, match="no number"):
         block()
     assert done == ["the rest"]
-
-
-@pytest.mark.parametrize("background", [True, False])
-def test_a_pending_argument_is_waited_for(background: bool) -> None:
-    with Overlap(background) as overlap:
-        number = overlap.start(int, "20")
-        total = overlap.start(sum, overlap.start(lambda *numbers: numbers, number, 22))
-        assert overlap.run(str, total) == "42"
-
-
-@pytest.mark.parametrize("background", [True, False])
-def test_what_a_step_raises_comes_with_its_result(background: bool) -> None:
-    def block() -> None:
-        with Overlap(background) as overlap:
-            overlap.start(int, "no number")
-
-    with pytest.raises(ValueError, match="no number"):
-        block()
 
 
 def test_an_interrupted_block_waits_for_no_server() -> None:
@@ -168,16 +149,16 @@ def test_what_is_under_way_is_finished_where_an_error_ends_the_block() -> None:
 
     async def work() -> None:
         begun.set()
-        while not (second and second[0]._future.cancelled()):  # the block has failed
+        while not (len(overlap._futures) > 1 and overlap._futures[1].cancelled()):  # the block has failed
             await asyncio.sleep(0.01)
         done.append("it is paid")
 
-    second: list[Any] = []
+    overlap = Overlap(True)
 
     def block() -> None:
-        with Overlap(True) as overlap:
+        with overlap:
             overlap.start(lambda: wait_for(work()))
-            second.append(overlap.start(done.append, "it is not begun"))
+            overlap.start(done.append, "it is not begun")
             begun.wait(LIMIT)
             raise ValueError("no more")
 

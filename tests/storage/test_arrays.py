@@ -43,11 +43,6 @@ def test_all_pages_of_the_ranges_are_asked_for_and_few_others(places: list[int],
     assert len(pages) <= len(needed) + 16 * max(len(places) - 1, 0)
 
 
-def test_small_arrays_are_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrays, "_madvise", lambda: pytest.fail)
-    arrays.read_ahead(np.zeros((1000, 8)), np.array([3]), np.array([4]))
-
-
 def test_the_system_takes_the_requests(tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("mapped") / "a.npy"
     whole = np.lib.format.open_memmap(path, "w+", np.float32, (LENGTH, WIDTH))

@@ -21,7 +21,6 @@ from conspectus.storage.manifest import (
     read_manifest,
 )
 from conspectus.storage.publishing import build_lock, publish, staging, version_name
-from conspectus.storage.records import Entity
 
 from tests.waiting import wait_until
 
@@ -235,9 +234,3 @@ def test_what_is_derived_is_made_once_however_many_ask(tmp_path: Path) -> None:
         kept = list(threads.map(lambda _: index.once("thing", make), range(16)))
     assert len(made) == 1
     assert all(each is made[0] for each in kept)
-
-
-def test_a_missing_table_is_named(tmp_path: Path) -> None:
-    published(tmp_path, {"a.txt": "one"})
-    with pytest.raises(IndexCorrupt, match=r"entities\.parquet is missing"):
-        StoredIndex.open(tmp_path).rows(Entity)

@@ -40,13 +40,6 @@ def test_where_characters_stand(start: int, end: int, expected: str) -> None:
     assert described(BOOK, start, end) == expected
 
 
-def test_texts_without_landmarks_and_before_the_first() -> None:
-    assert described((), 0, 5) == ""
-    assert described((page(3, "1"),), 0, 2) == ""
-    assert described((page(3, "1"),), 0, 4) == "page 1"
-    assert described((heading(0, "Alone", 2),), 1, 2) == '"Alone"'
-
-
 def test_slides_and_sheets_end_headings() -> None:
     for kind in ("slide", "sheet"):
         places = (Place(0, kind, "1", 0), heading(0, "Risks", 1), Place(9, kind, "2", 0))

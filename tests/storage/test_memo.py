@@ -9,20 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
-def test_what_was_put_is_got_and_the_rest_is_missing(tmp_path: Path) -> None:
-    memo = Memo(tmp_path / "deep" / "memo.sqlite")
-    memo.put_many("vector", {"a": b"1", "b": b""})
-    assert memo.get_many("vector", ["b", "a", "c"]) == {"a": b"1", "b": b""}
-    assert memo.missing("vector", ["c", "a", "d", "c"]) == ["c", "d"]
-
-
-def test_the_first_result_stays(tmp_path: Path) -> None:
-    memo = Memo(tmp_path / "memo.sqlite")
-    memo.put_many("kind", {"a": b"first"})
-    memo.put_many("kind", {"a": b"second"})
-    assert memo.get_many("kind", ["a"]) == {"a": b"first"}
-
-
 def test_a_replaced_result_is_the_last_and_keeps_its_sources(tmp_path: Path) -> None:
     memo = Memo(tmp_path / "memo.sqlite")
     memo.put_many("kind", {"a": b"first", "b": b"b"}, {"a": ["text"]})
@@ -37,14 +23,6 @@ def test_any_result_comes_back(tmp_path_factory: pytest.TempPathFactory, results
     memo = Memo(tmp_path_factory.mktemp("memo") / "memo.sqlite")
     memo.put_many("kind", results)
     assert memo.get_many("kind", results) == results
-
-
-def test_more_keys_than_a_statement_holds(tmp_path: Path) -> None:
-    memo = Memo(tmp_path / "memo.sqlite")
-    results = {f"{number:05}": b"x" for number in range(3000)}
-    memo.put_many("kind", results)
-    assert memo.get_many("kind", results) == results
-    assert memo.missing("kind", [*results, "new"]) == ["new"]
 
 
 def test_many_writers_at_once(tmp_path: Path) -> None:

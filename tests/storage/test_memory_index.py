@@ -9,7 +9,7 @@ import pytest
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.memory_index import MemoryIndex, Parts
-from conspectus.storage.records import Chunk, Document, Entity, Report
+from conspectus.storage.records import Entity
 from conspectus.storage.tables import TABLES
 from conspectus.storage.text.bm25 import Bm25
 from conspectus.storage.vectors.windowed import WindowedIndex, windowed_in_memory
@@ -39,7 +39,7 @@ def index(sample_root: Path, made: list[str]) -> MemoryIndex:
         given("undescribed", [ENTITY]),
         {"chunks": given("vectors", windowed_in_memory(VECTORS, np.array([0, 0, 2, 3]), 5))},
         given("graph", Adjacency.from_edges(1, [], [], [])),
-        given("lexical", Bm25.of(["Ada wrote"], None)),
+        given("lexical", Bm25.of(["Ada wrote"], ["en"])),
     )
     return MemoryIndex(sample_root, StoredIndex.open(sample_root).manifest, parts)
 
@@ -56,12 +56,6 @@ def test_each_part_is_made_once_and_when_it_is_wanted(index: MemoryIndex, made: 
     assert index.graph() is index.graph()
     assert made == ["undescribed", "entities", "lexical", "graph"]
     assert dict(index.manifest.rows) == {**dict.fromkeys(TABLES, 0), "entities": 1}
-
-
-def test_nothing_is_read_from_the_folder(index: MemoryIndex) -> None:
-    assert index.rows(Document) == index.rows(Chunk) == index.rows(Report) == []
-    assert index.manifest.files == {}
-    assert not hasattr(index, "folder")
 
 
 def test_vectors_of_some_rows_are_found_as_in_the_whole(index: MemoryIndex) -> None:

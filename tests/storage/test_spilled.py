@@ -4,11 +4,10 @@ import hashlib
 from pathlib import Path
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 from conspectus.storage import spilled as spilling
 from conspectus.storage.records import Link
-from conspectus.storage.spilled import blocks_of, in_blocks, replaced, rows_by_id, sorted_rows, spilled, spilling_to
+from conspectus.storage.spilled import in_blocks, rows_by_id, sorted_rows, spilled, spilling_to
 from conspectus.storage.tables import arrow_of, write_table
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,18 +30,6 @@ def test_sorted(tmp_path_factory: pytest.TempPathFactory, ids: list[str], size: 
     assert {id_: rows_by_id(done)[id_] for id_ in ids} == {row.id: place for place, row in enumerate(done)}
 
 
-@given(IDS, st.data())
-def test_replaced(tmp_path_factory: pytest.TempPathFactory, ids: list[str], data: st.DataObject) -> None:
-    rows = sorted(map(link, ids), key=lambda row: row.id.encode())
-    old = [row for row in rows if data.draw(st.booleans())]
-    more = [row for row in rows if row not in old]
-    kept = np.array([data.draw(st.booleans()) for _ in old], np.bool_)
-    with spilling_to(tmp_path_factory.getbasetemp()), patch.object(spilling, "ROWS_AT_ONCE", 4):
-        found = replaced(Link, blocks_of(arrow_of(Link, old)), kept, arrow_of(Link, more))
-    gone = [row for row, stays in zip(old, kept, strict=True) if not stays]
-    assert list(found) == [row for row in rows if row not in gone]
-
-
 def test_parquet_bytes_and_files(tmp_path: Path) -> None:
     rows = [link(hashlib.sha256(str(number).encode()).hexdigest()) for number in range(40_000)]
     rows.sort(key=lambda row: row.id)
@@ -50,7 +37,7 @@ def test_parquet_bytes_and_files(tmp_path: Path) -> None:
     with spilling_to(tmp_path):
         done = sorted_rows(Link, in_blocks(Link, rows[::-1]))
         write_table(tmp_path / "spilled.parquet", Link, done)
-        again = spilled(Link, blocks_of(done.table))
+        again = spilled(Link, [done.table])
     assert (tmp_path / "memory.parquet").read_bytes() == (tmp_path / "spilled.parquet").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["memory.parquet", "spilled.parquet"]
     assert again == rows

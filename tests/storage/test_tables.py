@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.hashing import short_id
-from conspectus.storage.records import Chunk, Document, Failure, Finding, Mention, Report, Span
-from conspectus.storage.tables import TABLES, read_arrow, read_table, rows_among, schema, sorted_by_id, write_table
+from conspectus.storage.records import Chunk, Failure, Finding, Mention, Report, Span
+from conspectus.storage.tables import read_arrow, read_table, rows_among, sorted_by_id, write_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,23 +22,6 @@ REPORT = Report(
     full_text="t",
     n_tokens=3,
 )
-MENTION = Mention("m", "k", None, "r", None, None, "chunk", "", "")
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_every_table_has_a_schema_and_an_empty_file(name: str, tmp_path: Path) -> None:
-    write_table(tmp_path / "t.parquet", TABLES[name], [])
-    assert read_table(tmp_path / "t.parquet", TABLES[name]) == []
-    assert schema(TABLES[name]).names
-
-
-@pytest.mark.parametrize(
-    "row",
-    [REPORT, MENTION, Failure("read", "x", "y"), Document("d", "", "u", "t", {"b": "1", "a": "2"}, 1, "h")],
-)
-def test_nested_and_missing_values_come_back(row: object, tmp_path: Path) -> None:
-    write_table(tmp_path / "t.parquet", type(row), [row, row])
-    assert read_table(tmp_path / "t.parquet", type(row)) == [row, row]
 
 
 text = st.text(st.characters(exclude_categories=["Cs"]))
@@ -65,12 +48,6 @@ def test_writing_then_reading_is_the_identity(tmp_path_factory: pytest.TempPathF
     assert read_table(path, Chunk) == rows
 
 
-def test_the_same_rows_are_the_same_bytes(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        write_table(tmp_path / name, Report, [REPORT] * 100)
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-
-
 def test_another_tables_file_is_refused(tmp_path: Path) -> None:
     write_table(tmp_path / "t.parquet", Report, [REPORT])
     with pytest.raises(IndexCorrupt, match="not those of Mention"):
@@ -87,11 +64,6 @@ def test_a_damaged_file_is_refused(content: bytes, tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(IndexCorrupt, match=r"gone\.parquet is missing"):
         read_arrow(tmp_path / "gone.parquet", Mention)
-
-
-def test_some_columns_can_be_read_alone(tmp_path: Path) -> None:
-    write_table(tmp_path / "t.parquet", Report, [REPORT])
-    assert read_arrow(tmp_path / "t.parquet", Report, ["title"]).to_pylist() == [{"title": "北京大学"}]
 
 
 def test_rows_are_sorted_by_id() -> None:

@@ -40,13 +40,6 @@ def test_the_files_are_read_and_put_together(folder: Path) -> None:
     assert TunedPrompts().reports_as() == ""
 
 
-def test_files_as_other_editors_write_them_read_the_same(folder: Path) -> None:
-    (folder / "persona.txt").write_bytes("\ufeffDu bist\r\nArchivarin.\r\n".encode())
-    assert read_tuned(extraction(folder)).persona == "Du bist\nArchivarin."
-    (folder / "persona.txt").write_bytes(b"")
-    assert read_tuned(extraction(folder)).persona == ""
-
-
 def test_what_is_missing_or_no_text_is_named(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"extraction\.prompts: there is no folder .*nowhere"):
         read_tuned(extraction(tmp_path / "nowhere"))
@@ -87,22 +80,3 @@ def test_an_index_does_not_depend_on_where_the_files_lie_nor_on_what_is_not_read
     assert claims["extraction"]["prompts"]["claims_examples"] == "changed"
     without_a_model = settings("nowhere", method="nlp").of_the_index()
     assert without_a_model["extraction"]["prompts"] == {}
-
-
-def test_the_folder_lies_beside_the_settings_file_that_names_it(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "settings.yaml"
-    file.write_text("extraction:\n  prompts: tuned\n", "utf-8")
-    away = tmp_path / "away"
-    away.mkdir()
-    monkeypatch.chdir(away)
-    assert read_tuned(load_settings(Path("../settings.yaml")).extraction).persona == TEXTS["persona"]
-    named_here = load_settings(file, {"extraction": {"prompts": "tuned"}}).extraction
-    assert named_here.prompts == "tuned"
-    file.write_text(f"extraction:\n  prompts: {folder}\n", "utf-8")
-    assert load_settings(file).extraction.prompts == str(folder)
-    for text in ("extraction:\n  prompts: [a]\n", "extraction: 3\n", "extraction:\n  prompts: 3\n"):
-        file.write_text(text, "utf-8")
-        with pytest.raises(SettingsError, match="extraction"):
-            load_settings(file)

@@ -163,8 +163,3 @@ def test_results_errors_and_cancellation_pass_through() -> None:
 
     assert run(turns, catches) == "done"
     assert turns._free == 1
-
-
-def test_away_means_nothing_to_other_threads() -> None:
-    with away():
-        pass

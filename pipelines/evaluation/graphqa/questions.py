@@ -10,8 +10,9 @@ The files of a folder determine the data set.
 import random
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import astuple, dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from conspectus.pipelines.evaluation.graphqa.scores import begins_with, hit_at_1, lenient
 from conspectus.query.methods.gretriever.soft.checkpoint import SEPARATOR
@@ -21,6 +22,7 @@ from conspectus.storage.records import Failure
 from conspectus.storage.text.tokens import count_each, count_tokens
 from pydantic import ValidationError
 
+Item = TypeVar("Item")
 Metric = Literal["accuracy", "hit@1"]
 Cut = Callable[[TextualGraph, str], TextualGraph]
 """Returns the part of a graph that a question needs."""
@@ -197,17 +199,22 @@ def divided(items: Sequence[_Kept], place: Path) -> tuple[list[_Kept], list[_Kep
 
     InputError, about `place`, where there are fewer than five groups.
     """
-    groups: dict[Hashable, list[_Kept]] = {}
-    for item in items:
-        groups.setdefault(item[0], []).append(item)
+    groups = shuffled(((item[0], item) for item in items), _SEED)
     if len(groups) < 5:
         raise InputError(f"{place}: {len(groups)} different graphs are too few to learn, to validate and to test with")
-    order = list(groups)
-    random.Random(_SEED).shuffle(order)  # noqa: S311
-    first, second = round(0.6 * len(order)), round(0.8 * len(order))
-    parts = order[:first], order[first:second], order[second:]
-    learn, validate, test = ([group for key in part for group in groups[key]] for part in parts)
+    first, second = round(0.6 * len(groups)), round(0.8 * len(groups))
+    learn, validate, test = (list(chain(*part)) for part in (groups[:first], groups[first:second], groups[second:]))
     return learn, validate, test
+
+
+def shuffled(items: Iterable[tuple[Hashable, Item]], seed: int) -> list[list[Item]]:
+    """Return the items, each given with its group, group by group, in a random order of the groups."""
+    groups: dict[Hashable, list[Item]] = {}
+    for group, item in items:
+        groups.setdefault(group, []).append(item)
+    order = list(groups)
+    random.Random(seed).shuffle(order)  # noqa: S311
+    return [groups[key] for key in order]
 
 
 def _check(n_found: int, failures: Sequence[Failure]) -> None:

@@ -79,20 +79,14 @@ def c_values_of(wanted: Mapping[str, int], said: Sequence[int], among: Iterable[
 
 
 class WordStatistics:
-    """How frequent each word is in a corpus, how evenly it is spread, and how frequent it is in general language.
+    """How frequent each word is in a corpus, how evenly it is spread, and how frequent it is in general language."""
 
-    Args:
-        passages: The text of each passage and its language, "" if unknown. More can be added.
-    """
-
-    def __init__(self, passages: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(self) -> None:
         self._counts: dict[str, WordCounts] = {}
         self._n_passages = 0
-        for text, language in passages:
-            self.add(text, language)
 
     def add(self, text: str, language: str) -> int:
-        """Count the words of a passage, and return their number; before any statistics are asked for."""
+        """Count the words of a passage in a language, "" if unknown; return their number. All come before questions."""
         self._n_passages += 1
         if language not in self._counts:
             self._counts[language] = WordCounts(language)

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import cos, fsum, pi
-from statistics import stdev
+from math import cos, pi
 
 from conspectus.pipelines.evaluation.graphqa.questions import Size
 from conspectus.storage.records import Failure
@@ -126,13 +125,3 @@ def best_epoch(epochs: tuple[SoftPromptEpoch, ...] | list[SoftPromptEpoch]) -> S
 def is_over(plan: SoftPromptPlan, epochs: list[SoftPromptEpoch]) -> bool:
     """Return whether training ends after these epochs."""
     return bool(epochs) and (len(epochs) >= plan.epochs or len(epochs) - best_epoch(epochs).number >= plan.patience)
-
-
-def mean(values: list[float]) -> float:
-    """Return the mean."""
-    return fsum(values) / len(values)
-
-
-def deviation(values: list[float]) -> float:
-    """Return the sample standard deviation, 0 for one value."""
-    return stdev(values) if len(values) > 1 else 0.0

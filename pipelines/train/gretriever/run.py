@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -17,7 +18,6 @@ from conspectus.pipelines.train.gretriever.plan import (
     Tell,
     best_epoch,
     is_over,
-    mean,
     step_size,
 )
 from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, read_learned, write_learned
@@ -64,12 +64,12 @@ class SeedTraining:
         prompt.eval()
         test = self.data.test
         texts = self._written(prompt, test, test)
-        score = mean([self.data.score(text, item) for text, item in zip(texts, test, strict=True)])
-        lenient = mean([self.data.lenient(text, item) for text, item in zip(texts, test, strict=True)])
+        score = fmean([self.data.score(text, item) for text, item in zip(texts, test, strict=True)])
+        lenient = fmean([self.data.lenient(text, item) for text, item in zip(texts, test, strict=True)])
         half = len(test) // 2
         moved = [*test[half:], *test[:half]]  # far apart: questions about the same image are neighbours
         others = self._written(prompt, test, moved)
-        shuffled = mean([self.data.score(text, item) for text, item in zip(others, test, strict=True)])
+        shuffled = fmean([self.data.score(text, item) for text, item in zip(others, test, strict=True)])
         early = " (stopped early)" if len(epochs) < self.plan.epochs else ""
         self.tell(f"seed {self.seed}: epoch {kept.number} of {len(epochs)}{early} kept, {self.data.metric} {score:.4f}")
         return SeedRun(self.seed, kept.number, tuple(epochs), score, lenient, shuffled, learned, frozen)
@@ -113,7 +113,7 @@ class SeedTraining:
             steps.step()
             steps.zero_grad()
             losses.append(float(loss.detach()))
-        return mean(losses)
+        return fmean(losses)
 
     def _loss(self, prompt: SoftPrompt) -> float:
         """Return the mean loss over the validation questions."""

@@ -20,13 +20,6 @@ STATE = "state.safetensors"
 _PARTS, _MOMENTS, _CPU, _CUDA = "part.", "adam.", "random.cpu", "random.cuda"
 
 
-def write_json(file: Path, value: Any) -> None:  # noqa: ANN401  (anything that JSON can hold)
-    """Write a value as JSON, replacing the file atomically."""
-    new = file.with_name(f".{file.name}.new")
-    new.write_text(json.dumps(value, indent=2) + "\n", "utf-8")
-    new.replace(file)
-
-
 def write_state(
     file: Path, prompt: "SoftPrompt", steps: "torch.optim.Optimizer", epochs: list[SoftPromptEpoch]
 ) -> None:

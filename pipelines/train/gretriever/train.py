@@ -4,11 +4,13 @@ The output folder contains `learned.safetensors` (the parameters of the saved se
 report), and in `seeds/` the result of each seed. Training again with the same folder resumes.
 """
 
+import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any, TypeVar
 
 from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, read_graphqa, whole
@@ -19,10 +21,8 @@ from conspectus.pipelines.train.gretriever.plan import (
     SoftPromptPlan,
     SoftPromptTraining,
     Tell,
-    deviation,
-    mean,
 )
-from conspectus.pipelines.train.gretriever.state import STATE, write_json
+from conspectus.pipelines.train.gretriever.state import STATE
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
@@ -33,6 +33,7 @@ from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedE
 from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.hashing import digest
+from conspectus.storage.publishing import write_whole
 from conspectus.storage.settings import Settings, TrainGRetrieverSettings
 from pydantic import TypeAdapter, ValidationError
 
@@ -62,7 +63,11 @@ def begin(out: Path, made: PromptMetadata, plan: SoftPromptPlan, data: GraphQa) 
         told = ", ".join(_changes(_read(file), now))
         if told:
             raise UsageError(f"{out} contains another training ({told}); choose a new folder")
-    write_json(file, now)
+    _write_json(file, now)
+
+
+def _write_json(file: Path, value: object) -> None:
+    write_whole(file, json.dumps(value, indent=2) + "\n")
 
 
 def _read(file: Path) -> Any:  # noqa: ANN401  (any JSON value may appear in a file)
@@ -199,7 +204,7 @@ def train_gretriever(
     beside = out / f".{LEARNED}.new"
     shutil.copyfile(out / "seeds" / str(kept.seed) / LEARNED, beside)
     beside.replace(out / LEARNED)
-    write_json(out / REPORT, {"made": asdict(made), "plan": asdict(plan), **asdict(report)})
+    _write_json(out / REPORT, {"made": asdict(made), "plan": asdict(plan), **asdict(report)})
     return report
 
 
@@ -237,7 +242,7 @@ def _seed(
     prompt = SoftPrompt(model, shape, encodings.width)
     folder.mkdir(parents=True, exist_ok=True)
     run = SeedTraining(data, encodings, plan, seed, folder, tell).run(prompt)
-    write_json(folder / _RUN, asdict(run))
+    _write_json(folder / _RUN, asdict(run))
     (folder / STATE).unlink(missing_ok=True)
     return run
 
@@ -256,12 +261,12 @@ def _report(data: GraphQa, runs: list[SeedRun], kept: SeedRun) -> SoftPromptTrai
         after=data.after,
         learned=kept.learned,
         frozen=kept.frozen,
-        majority=mean([data.score(commonest, item) for item in data.test]),
-        mean=mean(scores),
-        deviation=deviation(scores),
-        lenient=mean([run.lenient for run in runs]),
-        shuffled=mean([run.shuffled for run in runs]),
-        minutes_per_epoch=mean([epoch.seconds for run in runs for epoch in run.epochs]) / 60,
+        majority=fmean([data.score(commonest, item) for item in data.test]),
+        mean=fmean(scores),
+        deviation=stdev(scores) if len(scores) > 1 else 0.0,
+        lenient=fmean([run.lenient for run in runs]),
+        shuffled=fmean([run.shuffled for run in runs]),
+        minutes_per_epoch=fmean([epoch.seconds for run in runs for epoch in run.epochs]) / 60,
         kept=kept.seed,
         runs=tuple(runs),
     )

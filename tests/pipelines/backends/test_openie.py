@@ -10,7 +10,7 @@ from conspectus.api import open_index
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.estimation.estimate import estimate
-from conspectus.storage.errors import NeedsModel, SettingsError
+from conspectus.storage.errors import NeedsModel
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Failure, Name, Relation
 from conspectus.storage.settings import Settings, load_settings
@@ -20,7 +20,7 @@ from conspectus.storage.verify import verify
 from benchmarks.fake_server import FakeRequest, FakeServer
 from tests.command_line import conspectus
 from tests.conftest import write_rows
-from tests.tags import inside, prompt_of
+from tests.tags import inside
 
 CORPUS = [
     {"id": "maule", "text": "Ada Maule was born in Mora. She ran the Tarn mill."},
@@ -104,12 +104,6 @@ def test_its_content_is_part_of_the_fingerprint(suite: Path, tmp_path: Path) -> 
     assert str(tmp_path) not in json.dumps(StoredIndex.open(tmp_path / "index").manifest.settings)
 
 
-def test_without_being_named_it_is_not_used(suite: Path, tmp_path: Path) -> None:
-    built = build(suite, tmp_path / "index", settings())
-    assert (built.notes, built.failures) == ((), ())
-    assert "was born in" not in predicates(tmp_path / "index")
-
-
 def test_the_command_line_names_it(suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     common = ("--set", "extraction.pipeline=regex", "--set", "build.failure_threshold=0.5")
@@ -129,15 +123,6 @@ def test_the_command_line_names_it(suite: Path, tmp_path: Path, monkeypatch: pyt
     missing = conspectus("index", suite / "corpus.jsonl", "--openie", suite / "missing.jsonl")
     assert missing.status == 2
     assert "missing.jsonl" in missing.err
-
-
-def test_settings_name_it_relative_to_their_file(suite: Path, tmp_path: Path) -> None:
-    (suite / "settings.yaml").write_text("extraction:\n  openie: openie.jsonl\n", "utf-8")
-    chosen = load_settings(suite / "settings.yaml", {"llm": {"model": "m"}})
-    assert chosen.extraction.openie == str(suite / "openie.jsonl")
-    assert chosen.extracts_with == ""
-    with pytest.raises(SettingsError, match=r"nowhere\.jsonl cannot be read"):
-        load_settings(overrides={"extraction": {"openie": "nowhere.jsonl"}}).of_the_index()
 
 
 def model(request: FakeRequest) -> str:
@@ -178,18 +163,6 @@ def test_a_model_extracts_and_nothing_else_asks_it(suite: Path, tmp_path: Path) 
             "openie_ner": (2, 3),
             "openie_triples": (2, 3),
         }
-
-
-def test_title_and_section_stand_above_the_passage(tmp_path: Path) -> None:
-    """Review of GraphRAG and HippoRAG, B2: without its title a passage says "he" of nobody."""
-    (tmp_path / "ada.md").write_text("# Ada Maule\n\n## Youth\n\nShe was born in Mora and left it in 1871.\n", "utf-8")
-    with FakeServer(model) as server:
-        llm = {"model": "m", "base_url": server.url, "attempts": 1}
-        chosen = load_settings(overrides={"extraction": {"method": "openie", "pipeline": "regex"}, "llm": llm})
-        build_index([tmp_path / "ada.md"], tmp_path / "index", chosen)
-        asked = [prompt_of(each.body) for each in server.requests if each.body]
-    assert len(asked) == 2, "names, then triples"
-    assert all("Title: Ada Maule\nSection: " in prompt.rpartition("Now the passage to read.")[2] for prompt in asked)
 
 
 def test_it_needs_a_model(suite: Path, tmp_path: Path) -> None:

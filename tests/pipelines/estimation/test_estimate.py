@@ -288,16 +288,6 @@ def test_retry_failed_asks_nobody_where_nothing_but_reading_had_failed(tmp_path:
     assert made.total.calls == 0
 
 
-def test_texts_that_come_twice_are_asked_about_once(tmp_path: Path) -> None:
-    lines = (ISLES / "corpus.jsonl").read_text("utf-8").splitlines()[:2]
-    again = {**json.loads(lines[0]), "id": "again"}
-    path = tmp_path / "twice.jsonl"
-    path.write_text("\n".join([*lines, json.dumps(again)]), "utf-8")
-    made = estimate([path], tmp_path / "index", chosen(NOWHERE))
-    assert (made.chunks, made.rehearsed) == (3, 3)
-    assert next(each for each in made.steps if each.step == "extract").calls == 2
-
-
 GRAPH = "".join(f"{one}\tis beside\t{other}\n" for one, other in pairwise(f"Harbour {number}" for number in range(30)))
 
 

@@ -2,7 +2,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from conspectus.pipelines.evaluation.evaluate import MethodScores, as_json, evaluate, measured, quality
+from conspectus.pipelines.evaluation.evaluate import MethodScores, as_json, evaluate, measured
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite
 from conspectus.pipelines.runner import no_progress
 from conspectus.query.context import Context
@@ -78,13 +78,6 @@ def test_answers_are_measured_where_asked_and_where_a_method_finds_no_passages(s
     assert set(both["bm25"].metrics) == {"recall@5", "all@5"} | of_answers
     assert both["bm25"].metrics["coverage_words"].mean > 0
     assert both["bm25"].metrics["recall@5"] == scores["bm25"].metrics["recall@5"]
-
-
-def test_an_answer_that_does_not_know_scores_nothing(suite: Suite, context: Context) -> None:
-    question = suite.questions[0]
-    assert set(quality("", question, context).values()) == {0.0}
-    perfect = quality(f"{question.answers[0]} [1]", question, context)
-    assert set(perfect.values()) == {1.0}
 
 
 def test_a_model_s_calls_are_counted_and_its_failures_harm_nothing_else(suite: Suite, sample_context: Context) -> None:

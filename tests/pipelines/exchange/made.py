@@ -33,7 +33,7 @@ def index_of(
 def index_with(given: Mapping[type, Sequence[object]]) -> StoredIndex:
     """Return an index with these rows, in memory; the tables that are not given are empty."""
     rows = {record: (lambda record=record: given.get(record, [])) for record in TABLES.values()}
-    parts = Parts(rows, rows[Entity], {}, lambda: Adjacency.from_edges(1, [], [], []), lambda: Bm25.of(["x"], None))
+    parts = Parts(rows, rows[Entity], {}, lambda: Adjacency.from_edges(1, [], [], []), lambda: Bm25.of(["x"], [""]))
     return MemoryIndex(Path("nowhere"), MANIFEST, parts)
 
 

@@ -17,17 +17,15 @@ from pathlib import Path
 import conspectus
 import httpx
 import pytest
-from conspectus.pipelines.incremental import change_documents
-from conspectus.pipelines.remote_index.local_copy import located, prune_remote, verify_remote, written
+from conspectus.pipelines.remote_index.local_copy import located, prune_remote, verify_remote
 from conspectus.pipelines.remote_index.objects import Record, Store
 from conspectus.storage.errors import IndexBusy, IndexCorrupt, IndexNotFound, IndexUnusable, MissingPart, UsageError
 from conspectus.storage.leases import take_lease
 from conspectus.storage.manifest import current_version, read_manifest
-from conspectus.storage.records import Document
 from mcp import Client, StdioServerParameters
 
 from tests.command_line import conspectus as command
-from tests.command_line import conspectus_apart, start
+from tests.command_line import start
 from tests.pipelines.remote_index.stores import SECRET, Server, objects_of, on_machine, on_server, put, seen_requests
 from tests.waiting import LIMIT, free_port
 
@@ -90,21 +88,6 @@ def test_changes_from_two_machines_follow_each_other_and_old_versions_go(
     }
     assert conspectus.remove("lamp.txt", url, settings).manifest.rows["documents"] == 1
     assert verify_remote(url) == []
-
-
-def test_of_two_writers_exactly_one_publishes(url: str, notes: Path, tmp_path: Path) -> None:
-    settings = conspectus.load_settings(overrides=SETTINGS)
-    conspectus.build(notes / "lamp.txt", url, settings)
-    late = tmp_path / "late.txt"
-    late.write_text("The second lamp of Vey was lit by Ida Marsh.", "utf-8")
-    with pytest.raises(IndexBusy, match=r"another writer published version 2 of s3://"), written(url) as folder:  # noqa: PT012
-        other = {"CONSPECTUS_CACHE": str(tmp_path / "other")}
-        done = conspectus_apart("add", notes / "ferry.txt", "--index", url, "--quiet", *REGEX, **other)
-        assert done.status == 0
-        change_documents([late], (), folder, settings)
-    index = conspectus.open(url)
-    assert sorted(document.uri for document in index.context.index.rows(Document)) == ["ferry.txt", "lamp.txt"]
-    assert conspectus.add(late, url, settings).manifest.rows["documents"] == 3
 
 
 def test_of_many_that_publish_at_the_same_moment_one_does(url: str) -> None:

@@ -262,12 +262,6 @@ def test_a_wrong_file_is_one_error_with_its_line(tmp_path: Path, text: str, mess
     assert len(str(raised.value).splitlines()) == 1
 
 
-def test_many_corrections_are_read_in_linear_time(tmp_path: Path) -> None:
-    file = tmp_path / "corrections.yaml"
-    file.write_text("".join(f"- rename: n{row}\n  to: n{row + 1}\n" for row in range(3_000)), "utf-8")
-    assert len(read_rules(file)) == 3_000
-
-
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     file = tmp_path / "corrections.yaml"
     rules = [
@@ -311,14 +305,3 @@ def test_the_command_writes_lists_and_applies(tmp_path: Path, server: FakeServer
         done = run("correct", *wrong, *where)
         assert done.status == 2
         assert len(done.err.strip().splitlines()) == 1
-
-
-def test_the_file_beside_the_settings_is_taken(tmp_path: Path) -> None:
-    (tmp_path / "settings.yaml").write_text("build:\n  corrections: ''\n", "utf-8")
-    assert load_settings(tmp_path / "settings.yaml").build.corrections == ""
-    (tmp_path / "corrections.yaml").write_text("", "utf-8")
-    assert load_settings(tmp_path / "settings.yaml").build.corrections == str(tmp_path / "corrections.yaml")
-    (tmp_path / "settings.yaml").write_text("build:\n  corrections: other.yaml\n", "utf-8")
-    assert load_settings(tmp_path / "settings.yaml").build.corrections == str(tmp_path / "other.yaml")
-    with pytest.raises(SettingsError, match=r"other\.yaml cannot be read"):
-        read_rules(tmp_path / "other.yaml")

@@ -2,7 +2,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from conspectus.pipelines.steps.chunks import split_document, split_documents
+from conspectus.pipelines.steps.chunks import split_document
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import ChunkSettings
@@ -72,16 +72,6 @@ def test_overlaps_are_the_last_whole_sentences_that_fit(text: str, sizes: ChunkS
         assert chunk.n_tokens == sum(counts[span] for span in inside)
 
 
-def test_prose_is_packed_to_the_last_sentence_that_fits() -> None:
-    text = " ".join(f"The number {number} comes after the one before." for number in range(100, 200))
-    chunks = split_document(document(text), ChunkSettings(chunk_size=50, chunk_overlap=12))
-    assert count_tokens("The number 100 comes after the one before.") == 9
-    assert {chunk.n_tokens for chunk in chunks[:-1]} == {45}
-    assert chunks[0].text.endswith("104 comes after the one before.")
-    assert chunks[1].text.startswith("The number 104 comes")
-    assert all(chunk.n_tokens == count_tokens(chunk.text) for chunk in chunks)
-
-
 def test_a_sentence_longer_than_a_chunk_is_cut_between_words() -> None:
     text = "yellow brick road " * 40
     chunks = split_document(document(text), ChunkSettings(chunk_size=25, chunk_overlap=0))
@@ -107,15 +97,6 @@ def test_blank_stretches_and_uncounted_signs_do_not_make_endless_chunks() -> Non
     text = "One." + " " * 100_000 + "Two.\n\n" + "\u200b" * 100_000
     chunks = split_document(document(text), ChunkSettings())
     assert max(len(chunk.text) for chunk in chunks) <= 40 * 600
-
-
-def test_documents_are_split_one_by_one_and_sorted_by_id() -> None:
-    documents = [document("Dorothy ran. " * number, f"d{number}") for number in range(1, 30)]
-    sizes = ChunkSettings(chunk_size=16, chunk_overlap=4)
-    chunks = split_documents(documents, sizes)
-    assert [chunk.id for chunk in chunks] == sorted(chunk.id for chunk in chunks)
-    assert set(chunks) == {chunk for each in documents for chunk in split_document(each, sizes)}
-    assert split_documents(reversed(documents), sizes) == chunks
 
 
 @pytest.mark.parametrize("text", ["Dorothy ran. " * 30_000, "z" * 400_000, "word " * 80_000])

@@ -58,15 +58,6 @@ def by_level(communities: list[Community]) -> dict[int, list[Community]]:
     return levels
 
 
-def test_each_level_is_a_partition_of_all_entities(communities: list[Community], corpus: Corpus) -> None:
-    everyone = sorted(each.id for each in corpus.entities)
-    levels = by_level(communities)
-    assert len(levels) >= 2
-    for rows in levels.values():
-        assert sorted(id_ for each in rows for id_ in each.entity_ids) == everyone
-        assert all(each.size == len(each.entity_ids) > 0 for each in rows)
-
-
 def test_parents_contain_their_children(communities: list[Community]) -> None:
     found = {each.id: each for each in communities}
     assert len(found) == len(communities)
@@ -108,13 +99,6 @@ def test_what_lies_inside(communities: list[Community], corpus: Corpus) -> None:
         inside = [one.id for one in corpus.relations if {one.source_id, one.target_id} <= members]
         assert list(each.relation_ids) == inside
         assert list(each.chunk_ids) == sorted(set().union(*(chunks_of[id_] for id_ in members)))
-
-
-def test_the_maximum_holds_but_for_what_cannot_be_divided(communities: list[Community]) -> None:
-    deepest = max(each.level for each in communities)
-    for each in communities:
-        if each.level == deepest:
-            assert each.oversized == (each.size > 10)
 
 
 def test_the_order_of_the_input_leaves_no_trace(communities: list[Community], corpus: Corpus) -> None:

@@ -2,7 +2,6 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -18,9 +17,8 @@ from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
 from tests.tags import inside, prompt_of
-from tests.waiting import Together
 
 
 def client(server: FakeServer, memo: Memo | None = None, **settings: Any) -> ModelClient:  # noqa: ANN401
@@ -70,13 +68,6 @@ def test_what_is_short_needs_no_model() -> None:
             "none": "",
         }
         assert (failures, server.requests) == ([], [])
-
-
-def test_one_long_description_stands_as_it_is() -> None:
-    long = "word " * 500
-    with FakeServer("never") as server:
-        assert told(client(server), {"a": [long]}, DESCRIPTION_TOKENS=10) == ({"a": long.strip()}, [])
-        assert server.requests == []
 
 
 def test_the_threshold_is_met_and_not_passed() -> None:
@@ -170,37 +161,3 @@ def test_one_that_fails_harms_no_other_and_keeps_whole_descriptions(reply: str |
         assert reason in failure.detail
         none_fits, _ = told(client(server), {"bad": texts}, DESCRIPTION_TOKENS=1)
         assert none_fits == {"bad": "nine ten."}
-
-
-def test_a_failing_batch_of_a_fold_is_one_failure() -> None:
-    texts = [f"fact{i:02} is told here in some words." for i in range(20)]
-    with FakeServer(said("fine."), faults=Faults(script={"fact13": "500"})) as server:
-        found, failures = told(client(server, attempts=1), {"a": texts}, DESCRIPTION_TOKENS=20, INPUT_TOKENS=100)
-        assert [each.item_id for each in failures] == ["a"]
-        assert found["a"] == " ".join(texts[:2])
-
-
-def test_nothing_is_paid_twice_and_order_does_not_matter(tmp_path: Path) -> None:
-    memo = Memo(tmp_path / "memo.sqlite")
-    texts = {f"e{i}": [f"{i} one two three.", "five six seven eight.", "z"] for i in range(10)}
-
-    def echo(request: FakeRequest) -> str:
-        return said(request.digest)
-
-    with FakeServer(echo) as server:
-        first = told(client(server, memo), texts, DESCRIPTION_TOKENS=3)
-        assert len(server.requests) == 10
-        turned = {each: texts[each][::-1] for each in reversed(texts)}
-        again = told(client(server, memo), turned, DESCRIPTION_TOKENS=3)
-        assert again == first
-        assert list(again[0]) == list(first[0])
-        assert len(server.requests) == 10
-        assert len(memo.made_from("chunk of e3")) == 1
-
-
-def test_all_are_asked_for_at_once() -> None:
-    texts = {f"e{i}": [f"{i} one two three.", "five six seven eight."] for i in range(20)}
-    with FakeServer(said("x")) as server:
-        server.change(latency=Together(server, 20))
-        told(client(server), texts, DESCRIPTION_TOKENS=3)
-        assert server.measures.in_flight_peak == 20

@@ -3,7 +3,6 @@ import datetime
 import hashlib
 import json
 import os
-import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -311,15 +310,6 @@ def test_the_limit_counts_characters_and_is_named(tmp_path: Path) -> None:
         assert "longer than input.max_characters (10)" in why(put(tmp_path, name, content), limit)
 
 
-def test_a_huge_line_is_refused_alone(tmp_path: Path) -> None:
-    line = put(tmp_path, "line.jsonl", b'{"text": "' + b"y" * 50_000_000 + b'"}')
-    assert "input.max_characters" in why(line)
-    lines = b'{"text": "first"}\n{"text": "' + b"y" * 3_000_000 + b'"}\n{"text": "third"}\n'
-    documents, failures = read(put(tmp_path, "rows.jsonl", lines), settings=InputSettings(max_characters=1_000))
-    assert {*documents} == {"rows.jsonl#1", "rows.jsonl#3"}
-    assert failures["rows.jsonl#2"].reason == "longer than input.max_characters (1000)"
-
-
 def test_whatever_was_read_can_be_written(tmp_path: Path) -> None:
     strange = r'{"id": "\ud800", "title": "\u0000t\udfff", "text": "a\ud800\u0000b\r\n", "\udc00k": "\ud800"}'
     put(tmp_path, "in/a.jsonl", strange + '\n{"\\ud800": 1}\n')
@@ -334,21 +324,6 @@ def test_whatever_was_read_can_be_written(tmp_path: Path) -> None:
     assert read_table(tmp_path / "f.parquet", Failure) == failures
 
 
-def test_nothing_depends_on_where_the_folder_lies(tmp_path: Path) -> None:
-    put(tmp_path, "here/a/b.txt", "Text.")
-    put(tmp_path, "here/c.jsonl", '{"text": "Row."}\nbad\n')
-    shutil.copytree(tmp_path / "here", tmp_path / "further" / "down")
-    assert read_documents([tmp_path / "here"], SETTINGS) == read_documents([tmp_path / "further/down"], SETTINGS)
-
-
-def test_many_columns_take_no_long_time_and_are_not_all_told(tmp_path: Path) -> None:
-    columns = ",".join(f"column{number}" for number in range(60_000))
-    assert only(put(tmp_path, "a.csv", f"text,{columns}\nhello\n")).text == "hello"
-    pq.write_table(pa.table({f"column{number}": [1] for number in range(1_000)}), tmp_path / "b.parquet")
-    assert why(tmp_path / "b.parquet").endswith("column49 and 950 more)")
-    assert len(why(put(tmp_path, "c.csv", "word " * 100_000))) < 300
-
-
 def test_rows_without_text_are_not_kept(tmp_path: Path) -> None:
     rows = "".join(f'{{"{name}": 1}}\n' for name in ("body", "b2")) + '{"body": 1}\n' * 20_000
     path = put(tmp_path, "a.jsonl", rows + '{"text": "Late."}\n')
@@ -357,21 +332,6 @@ def test_rows_without_text_are_not_kept(tmp_path: Path) -> None:
     assert (len(documents), len(failures)) == (1, 20_002)
     late, before = read(put(tmp_path, "c.jsonl", '{"a": 1}\n{"b": 1}\n{"text": "Late."}\n'))
     assert (list(late), [each.detail for each in before.values()]) == (["c.jsonl#3"], ["columns: a", "columns: b"])
-
-
-def test_a_text_that_parquet_stores_once_is_read_row_by_row(tmp_path: Path) -> None:
-    table = pa.table({"id": [str(number) for number in range(40)], "text": ["word " * 1_000] * 40})
-    pq.write_table(table, tmp_path / "a.parquet")
-    assert {each.n_chars for each in read(tmp_path / "a.parquet")[0].values()} == {5_000}
-    pq.write_table(pa.table({"text": [{"a": 1}]}), tmp_path / "b.parquet")
-    assert "the text is not a string" in why(tmp_path / "b.parquet")
-
-
-def test_what_is_told_is_short_and_without_control_signs(tmp_path: Path) -> None:
-    message = why(put(tmp_path, "a\x1b[31m\nb.txt", BINARY))
-    assert "a\\x1b[31m\\x0ab.txt: binary data" in message
-    long = put(tmp_path, "c.csv", ",".join("x" * 100 for _ in range(60)) + "\n")
-    assert len(why(long)) < 1_200
 
 
 def test_files_of_other_formats_are_skipped_and_not_lost(tmp_path: Path) -> None:

@@ -100,11 +100,6 @@ def test_what_is_fit_to_be_quoted() -> None:
     assert found.most_central(np.array([], np.int64), 3) == []
 
 
-def test_nothing_at_all() -> None:
-    found = sentences_of([], [], [])
-    assert len(found.placed) == len(found.weights.words) == len(found.placed.of_entity) == 0
-
-
 VOCABULARY = "the harbour master keeps ships lists lamps nets ropes and salt".split()
 texts_of = st.lists(st.lists(st.sampled_from(VOCABULARY), min_size=3, max_size=7), min_size=1, max_size=9)
 

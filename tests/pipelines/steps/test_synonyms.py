@@ -152,23 +152,6 @@ def test_names_that_the_model_cannot_read_are_not_joined() -> None:
     assert not {("a", "b"), ("e", "f"), ("a", "e"), ("b", "f")} & pairs
 
 
-def test_real_names() -> None:
-    names = ["Barack Obama", "President Barack Obama", "Obama, Barack", "Apollo 11", "Apollo 13", "Volcano"]
-    vectors = open_embedder(SETTINGS.embedding, SETTINGS.embedding_server).embed(names)
-    found = find_synonyms(list("abcdef"), names, vectors, SynonymSettings(), seed=7)
-    assert {(pair.source_id, pair.target_id) for pair in found} == {("a", "b"), ("a", "c"), ("b", "c")}
-
-
-def test_nothing_and_little() -> None:
-    none = np.empty((0, 4), dtype=np.float32)
-    assert find_synonyms([], [], none, SynonymSettings(), seed=7) == []
-    assert find_synonyms(["a"], ["x"], np.eye(1, 4, dtype=np.float32), SynonymSettings(), seed=7) == []
-    assert (
-        find_synonyms(["a", "b"], ["x", "y"], np.eye(2, 4, dtype=np.float32), SynonymSettings(), seed=7, exact_names=1)
-        == []
-    )
-
-
 def test_what_does_not_belong_together_is_refused() -> None:
     with pytest.raises(ValueError, match="2 ids, 1 names and 2 vectors"):
         find_synonyms(["a", "b"], ["x"], np.eye(2, dtype=np.float32), SynonymSettings(), seed=7)

@@ -1,4 +1,3 @@
-import asyncio
 import mmap
 import random
 from collections.abc import Callable, Sequence
@@ -10,7 +9,6 @@ import pytest
 from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.vectors import Embedding, Windows, shards_by_length
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
-from conspectus.query.methods.baselines import DenseRetriever
 from conspectus.storage.arrays import drop_pages
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.memo import Memo
@@ -20,8 +18,6 @@ from conspectus.storage.text.embedded import chunk_text, entity_text, relation_t
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from tests.conftest import Build
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -121,13 +117,6 @@ def test_vectors_of_many_texts_are_mapped_and_the_same(tmp_path: Path, monkeypat
     np.testing.assert_array_equal(mapped.vectors, together.vectors)
 
 
-def test_no_texts(tmp_path: Path) -> None:
-    found = embedded([], tmp_path / "memo")
-    assert found.vectors.shape == (0, 384)
-    assert found.first().shape == (0, 384)
-    assert found.rows.shape == (0,)
-
-
 @settings(max_examples=12)
 @given(st.lists(st.integers(0, 9_000), max_size=9))
 def test_shards_hold_each_text_once_and_like_lengths_together(lengths: list[int]) -> None:
@@ -152,29 +141,3 @@ def test_what_stands_for_each_row() -> None:
     assert chunk_text(chunk, Document("d", "", "", "Text", {}, 4, "")) == "Text"
     findings = (Finding("", "It rained.", ()), Finding("", "It snowed.", ()))
     assert report_text(Report("r", "c", 0, "Rain", "s", findings, 1.0, "f", 1)) == "Rain. It rained."
-
-
-def test_the_last_sentence_of_a_long_chunk_is_found(build: Build) -> None:
-    """The model reads 256 tokens; what stands behind them must not be lost."""
-    chance, special = random.Random(1), 3
-
-    def logbook(number: int) -> str:
-        lines: list[str] = []
-        while count_tokens(" ".join(lines)) < 560:
-            keeper, ships = chance.choice(["Anna", "Piet", "Maria", "Jonas"]), chance.randint(2, 90)
-            lines.append(
-                f"On day {len(lines) + 1} of log {number} keeper {keeper} counted {ships} ships and wrote it down."
-            )
-        if number == special:
-            lines.append("A violin maker named Teodor Brandt rents the cellar.")
-        return " ".join(lines)
-
-    context = build([(f"Logbook {number}", logbook(number)) for number in range(8)])
-    chunks = [chunk for chunk in context.chunks if chunk.document_id == str(special)]
-    assert len(context.chunks) == 8
-    assert 565 < chunks[0].n_tokens <= 600
-    assert len(minilm().windows(chunks[0].text)) >= 3
-    for question in ("Who makes violins in the cellar?", "Teodor Brandt"):
-        found = asyncio.run(DenseRetriever(context).retrieve(question, 3)).passages
-        assert found[0].document_id == str(special)
-        assert found[0].score > found[1].score + 0.05

@@ -7,9 +7,9 @@ import pytest
 from conspectus.pipelines.train.graph2text import Graph2TextPlan, Graph2TextTraining, train_graph2text
 from conspectus.pipelines.train.pairs import TrainingPair, divided, read_pairs
 from conspectus.pipelines.train.text_quality import foreign_facts, rouge_n, unjoined_pairs
-from conspectus.query.methods.fasttog.text import linearised, open_graph2text
+from conspectus.query.methods.fasttog.text import linearised
 from conspectus.render.scores import graph2text_text as shown
-from conspectus.storage.errors import InputError, MissingPart, SettingsError
+from conspectus.storage.errors import InputError
 
 from tests.tiny_t5 import save_t5
 
@@ -53,33 +53,13 @@ def test_training_is_reported_and_kept(trained: tuple[Graph2TextTraining, Path, 
     assert "written by people" in shown(report, out)
 
 
-def test_the_same_seed_gives_the_same_model(
-    tiny: Path, trained: tuple[Graph2TextTraining, Path, list[str]], tmp_path: Path
-) -> None:
-    again = train_graph2text(PAIRS, tiny, tmp_path / "again", PLAN, lambda line: None)
-    assert [each.training_loss for each in again.epochs] == [each.training_loss for each in trained[0].epochs]
-    one, other = (folder / "model.safetensors" for folder in (tmp_path / "again", trained[1]))
-    assert one.read_bytes() == other.read_bytes()
-
-
-def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="graph2text"):
-        open_graph2text("")
-    with pytest.raises(MissingPart, match="safetensors"):
-        open_graph2text(str(tmp_path))
-    (tmp_path / "config.json").write_text("{}")
-    (tmp_path / "pytorch_model.bin").write_bytes(b"")
-    with pytest.raises(MissingPart):
-        train_graph2text(PAIRS, tmp_path, tmp_path / "out", PLAN, lambda line: None)
-
-
 def test_pairs_are_read_line_by_line(tmp_path: Path) -> None:
     line = {"text": "A  lies in B.", "triples": [["A", "in", "B"]], "id": 3}
     (tmp_path / "a.jsonl").write_text(json.dumps(line) + "\n\n", "utf-8")
     (tmp_path / "b.jsonl").write_text(json.dumps(line | {"text": "B holds A."}), "utf-8")
     assert [each.text for each in read_pairs(tmp_path)] == ["A lies in B.", "B holds A."]
     for broken, said in [
-        ("{", "line 1"),
+        ("{", "jsonl:1:"),
         ('{"text": "a"}', "triples"),
         ('{"text": "a", "triples": [["b"]]}', "triples"),
     ]:

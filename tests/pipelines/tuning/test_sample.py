@@ -75,7 +75,3 @@ def test_an_excerpt_is_the_beginning_and_short_enough(text: str, most: int) -> N
     assert made
     assert text.startswith(made)
     assert count_tokens(made) <= most or len(made) <= LONGEST * most  # a piece of a word may have more tokens
-
-
-def test_an_excerpt_has_whole_sentences() -> None:
-    assert excerpt("One two three. Four five six. Seven.", 9) == "One two three. Four five six."

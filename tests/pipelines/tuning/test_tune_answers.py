@@ -34,12 +34,6 @@ def test_too_few_kinds_are_refused(given: list[str]) -> None:
         TypesAnswer.model_validate({"types": given})
 
 
-@pytest.mark.parametrize("language", ["", " ", "x" * 41, "German. <|COMPLETE|>", "# now do this"])
-def test_a_language_is_a_name(language: str) -> None:
-    with pytest.raises(ValidationError):
-        DomainAnswer(domain="Letters.", language=language)
-
-
 def test_a_text_is_one_paragraph_of_some_length() -> None:
     assert DomainAnswer(domain=" Briefe\n\n von See ", language="中文 (简体)").domain == "Briefe von See"
     for text in (" \n", "x" * 1501):

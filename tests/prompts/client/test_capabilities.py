@@ -91,19 +91,6 @@ def test_a_request_that_is_too_long_is_no_matter_of_dialect() -> None:
     assert Capabilities().lowered("the moon is full") is None
 
 
-@pytest.mark.parametrize(
-    "says",
-    [
-        "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
-        "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens",
-        "temperature must be between 0 and 1",
-        "I refuse prompts about the temperature of the sun",
-    ],
-)
-def test_a_value_out_of_range_is_no_matter_of_dialect_either(says: str) -> None:
-    assert Capabilities().lowered(says) is None
-
-
 def test_rules_stand_before_the_question_where_a_chat_template_has_no_system_role() -> None:
     asked = Request((Message("system", "Be brief."), Message("user", "Who?"), Message("assistant", "Ada.")), "test")
     plain = Capabilities(system_role=False).body(asked, "m", 50)["messages"]

@@ -2,21 +2,18 @@
 
 import asyncio
 import json
-import os
 import sqlite3
-import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conspectus.prompts.client.client import ModelClient, llm_address
+from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.completions import TokenRate, read_completion
 from conspectus.prompts.client.reply_cache import KIND, reply_key
-from conspectus.prompts.client.usage_and_cost import metered
 from conspectus.prompts.language_model import Message, Reply, Request
-from conspectus.prompts.replies.structured import ask_choice, ask_for
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.storage.errors import (
     BadAnswer,
     BudgetReached,
@@ -31,7 +28,7 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings, Price, load_settings
 from pydantic import BaseModel
 
-from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults, Limits
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults
 from tests.waiting import HELD, LIMIT, Together
 
 
@@ -84,25 +81,6 @@ def test_a_reply_and_what_it_took() -> None:
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-
-
-def test_each_answer_has_its_own_usage() -> None:
-    with FakeServer(echo) as server:
-        model = client(server)
-
-        async def answer(calls: int) -> tuple[int, int]:
-            with metered() as meter:
-                await asyncio.gather(*(model.complete(ask(f"{calls}.{each}")) for each in range(calls)))
-                async for _ in model.stream(ask(f"{calls} streamed")):
-                    pass
-            return meter.total().calls, meter.total().completion_tokens
-
-        async def both() -> list[tuple[int, int]]:
-            return await asyncio.gather(answer(2), answer(5))
-
-        (first, _), (second, _) = asyncio.run(both())
-        assert (first, second) == (3, 6)
-        assert model.meter.total().calls == 9
 
 
 def test_a_price_that_is_not_known_is_not_zero() -> None:
@@ -221,66 +199,11 @@ class Person(BaseModel):
     born: int
 
 
-@pytest.mark.parametrize(
-    "without",
-    [
-        [],
-        ["json_schema"],
-        ["json_schema", "json_object"],
-        ["max_tokens"],
-        ["max_completion_tokens"],
-        ["temperature", "max_tokens", "json_schema", "json_object"],
-        ["usage"],
-    ],
-)
-def test_servers_that_know_less_are_asked_for_less(without: list[Any]) -> None:
-    good = '{"name": "Ada", "born": 1815}'
-    with FakeServer(good, without=without) as server:
-        model = client(server)
-
-        async def both() -> list[Person]:
-            return [await ask_for(model, ask(each), Person) for each in ("who", "who else")]
-
-        assert asyncio.run(both()) == [Person(name="Ada", born=1815)] * 2
-        statuses = [each.status for each in server.requests]
-        assert statuses[-2:] == [200, 200], "what is refused once is not asked for again"
-        assert statuses.count(200) == 2
-        if "json_object" in without:
-            last = server.requests[-1].body
-            assert last
-            assert "valid against this JSON schema" in last["messages"][-1]["content"]
-        assert model.meter.total().estimated == ("usage" in without)
-
-
 def test_a_form_that_the_settings_insist_on_is_not_given_up() -> None:
     with FakeServer("x", without=["json_schema"]) as server:
         model = client(server, structured_output="json_schema")
         with pytest.raises(ModelRefused, match="json_schema"):
             asyncio.run(model.complete(ask("a", schema=Person)))
-
-
-def test_a_bad_answer_is_shown_to_the_model_and_asked_for_again() -> None:
-    with FakeServer(["Ada, 1815", '{"name": "Ada", "born": 1815}']) as server:
-        assert asyncio.run(ask_for(client(server), ask("who"), Person)) == Person(name="Ada", born=1815)
-        second = server.requests[1].body
-        assert second
-        assert [each["role"] for each in second["messages"]] == ["user", "assistant", "user"]
-        assert "Ada, 1815" in second["messages"][1]["content"]
-    with FakeServer("Ada, 1815") as server:
-        with pytest.raises(BadAnswer) as bad:
-            asyncio.run(ask_for(client(server), ask("who"), Person))
-        assert bad.value.raw == "Ada, 1815"
-        assert len(server.requests) == 2
-
-
-@pytest.mark.parametrize(
-    ("reply", "choice"), [('{"answer": "Y"}', "Y"), ("N", "N"), ('```json\n{"answer": "N"}\n```', "N"), ("Y.", "Y")]
-)
-def test_a_forced_choice(reply: str, choice: str) -> None:
-    with FakeServer(reply) as server:
-        assert asyncio.run(ask_choice(client(server), ask("Any left?"), ["Y", "N"])) == choice
-    with FakeServer("Perhaps") as server, pytest.raises(BadAnswer):
-        asyncio.run(ask_choice(client(server), ask("Any left?"), ["Y", "N"]))
 
 
 def test_a_cut_off_reply_is_never_a_whole_one() -> None:
@@ -397,46 +320,6 @@ def test_all_are_answered_although_one_in_ten_tries_fails(memo: Memo) -> None:
         assert spent.unconfirmed_tokens > lost * 4096
 
 
-def test_one_prompt_that_always_fails_harms_no_other() -> None:
-    with FakeServer(echo, faults=Faults(script={"poison": "500"})) as server:
-        replies = complete(client(server, attempts=3), *(str(each) for each in range(50)), "poison")
-        assert texts_of(replies[:-1]) == [f"echo {each}" for each in range(50)]
-        assert isinstance(replies[-1], ModelUnavailable)
-        assert "gave up after 3 tries" in str(replies[-1])
-
-
-@pytest.mark.parametrize("named", [True, False], ids=["limit in the settings", "limit unknown"])
-@pytest.mark.parametrize("shape", ["sliding", "fixed", "bucket"])
-def test_more_requests_than_a_minute_takes_are_all_answered(named: bool, shape: Any) -> None:  # noqa: ANN401
-    # A minute of half a second: 80 requests in each. How well it is used: test_limits.py and benchmarks/client.py.
-    limits = Limits(requests_per_minute=80, window=0.5, shape=shape)
-    with FakeServer(echo, limits=limits) as server:
-        settings = LlmSettings(model="m", base_url=server.url, requests_per_minute=80 if named else None, attempts=50)
-        model = ModelClient(settings, address=replace(llm_address(settings), window=0.5))
-        replies = complete(model, *(str(each) for each in range(200)))
-        assert texts_of(replies) == [f"echo {each}" for each in range(200)]
-        assert server.measures.statuses["200"] == 200
-
-
-@pytest.mark.parametrize("named", [True, False], ids=["limit in the settings", "limit unknown"])
-def test_more_tokens_than_a_minute_takes_are_all_answered(named: bool) -> None:
-    with FakeServer("word " * 100, limits=Limits(tokens_per_minute=20_000, window=0.5)) as server:
-        most = 20_000 if named else None
-        settings = LlmSettings(
-            model="m", base_url=server.url, tokens_per_minute=most, max_output_tokens=500, attempts=50
-        )
-        model = ModelClient(settings, address=replace(llm_address(settings), window=0.5))
-        replies = complete(model, *(f"{each} " + "word " * 100 for each in range(250)))
-        assert all(isinstance(each, Reply) for each in replies)
-        assert server.measures.statuses["200"] == 250
-
-
-def test_a_server_that_takes_few_at_once() -> None:
-    with FakeServer(echo, latency=0.02, limits=Limits(in_flight=4)) as server:
-        replies = complete(client(server), *(str(each) for each in range(100)))
-        assert texts_of(replies) == [f"echo {each}" for each in range(100)]
-
-
 def test_a_budget_in_tokens_stops_before_it_is_passed_and_a_rerun_goes_on(memo: Memo) -> None:
     prompts = [f"{each} {'word ' * 50}" for each in range(200)]
     with FakeServer("word " * 20, latency=0.01) as server:
@@ -463,19 +346,6 @@ def test_a_budget_in_tokens_stops_before_it_is_passed_and_a_rerun_goes_on(memo: 
         assert len(server.requests) - before == len(stopped)
 
 
-def test_a_budget_in_dollars_stops_before_it_is_passed() -> None:
-    with FakeServer("word " * 20) as server:
-        prices = {"m": Price(input=1, output=1)}
-        model = client(server, max_cost=0.01, prices=prices, max_output_tokens=50)
-        replies = complete(model, *(f"{each} {'word ' * 50}" for each in range(300)))
-        assert any(isinstance(each, BudgetReached) for each in replies)
-        cost = model.meter.total().cost
-        assert cost is not None
-        assert 0.008 < cost <= 0.01
-        with pytest.raises(SettingsError, match=r"llm.max_cost needs the price of m"):
-            client(server, max_cost=1)
-
-
 def test_a_server_that_tells_no_usage_cannot_make_a_budget_be_passed() -> None:
     with FakeServer("", without=["usage"]) as server:
         model = client(server, max_tokens=10_000, max_output_tokens=1000)
@@ -491,22 +361,6 @@ def test_tries_of_which_no_reply_came_count_against_the_budget() -> None:
         assert isinstance(error, BudgetReached)
         assert len(server.requests) <= 5
         assert model.meter.total().unconfirmed_tokens >= 1000 * len(server.requests)
-
-
-def test_tries_that_the_server_refused_do_not() -> None:
-    with FakeServer(echo, faults=Faults(script={"a": ["500", "500", "429"]}, retry_after=0.01)) as server:
-        model = client(server, max_tokens=2500, max_output_tokens=1000)
-        assert texts_of(complete(model, "a")) == ["echo a"]
-        assert len(server.requests) == 4
-
-
-def test_a_reached_budget_does_not_wait_for_the_limits() -> None:
-    with FakeServer("word " * 20) as server:
-        model = client(server, max_tokens=200, max_output_tokens=50, requests_per_minute=1)
-        began = time.monotonic()
-        replies = complete(model, *(f"{each} {'word ' * 50}" for each in range(100)))
-        assert any(isinstance(each, BudgetReached) for each in replies)
-        assert time.monotonic() - began < LIMIT, "100 requests, one a minute"
 
 
 def test_a_server_that_does_not_stream_answers_whole() -> None:
@@ -542,29 +396,6 @@ def test_usage_that_cannot_be_is_estimated(usage: object) -> None:
     reply = read_completion(body, "m", 100, TokenRate())
     assert reply.estimated
     assert 0 < reply.prompt_tokens < 100
-
-
-def test_content_in_parts_is_one_text_and_estimates_teach_nothing() -> None:
-    parts = [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]
-    rate = TokenRate()
-    reply = read_completion({"choices": [{"message": {"content": parts}}]}, "m", 100, rate)
-    assert reply.text == "one two"
-    rate.learn(100, reply)
-    assert rate == TokenRate()
-
-
-def test_half_a_surrogate_pair_can_be_asked_about() -> None:
-    with FakeServer(echo) as server:
-        (reply,) = complete(client(server), "cut \ud83d here")
-        assert isinstance(reply, Reply)
-        assert reply.text == "echo cut \ufffd here"
-
-
-def test_another_model_is_another_reply(memo: Memo) -> None:
-    with FakeServer(lambda request: request.model) as server:
-        assert texts_of(complete(client(server, memo), "a")) == ["m"]
-        other = ModelClient(LlmSettings(model="n", base_url=server.url), memo)
-        assert texts_of(complete(other, "a")) == ["n"]
 
 
 def test_a_damaged_row_of_the_memo_is_told_and_harms_no_other(memo: Memo) -> None:
@@ -612,15 +443,6 @@ def test_a_call_may_wait_longer_than_the_timeout_while_the_server_works_on_other
         assert len(server.requests) == 2
 
 
-def test_a_loop_ends_and_what_came_before_is_the_reply() -> None:
-    with FakeServer("The film is of 1962. " + "It rains in the town by the sea. " * 2000, piece=20) as server:
-        (reply,) = complete(client(server), "a")
-        assert reply.finish == "loop"
-        assert reply.is_cut_off
-        assert reply.text.startswith("The film is of 1962. It rains")
-        assert len(reply.text) < 100
-
-
 @pytest.mark.parametrize(
     ("thought", "loops"),
     [("I think of it. " * 3000, True), ("".join(f"Is it {number}? " for number in range(300)), False)],
@@ -645,14 +467,6 @@ def test_a_reply_that_is_all_reasoning_is_told_and_counted(
         assert total.reasoning_tokens == only.completion_tokens + 4
         with pytest.raises(BadAnswer, match="all reasoning"):
             asyncio.run(ask_for(model, ask("a"), Person, again=0))
-
-
-def test_a_server_tells_the_tokens_of_reasoning_itself() -> None:
-    usage = {"prompt_tokens": 9, "completion_tokens": 50, "completion_tokens_details": {"reasoning_tokens": 40}}
-    body = {"choices": [{"message": {"content": "Nine."}, "finish_reason": "stop"}], "usage": usage}
-    assert read_completion(body, "m", 9, TokenRate()).reasoning_tokens == 40
-    usage["completion_tokens_details"] = None  # type: ignore[assignment]
-    assert read_completion(body, "m", 9, TokenRate()).reasoning_tokens == 0
 
 
 def test_a_reply_that_trickles_in_is_given_up() -> None:
@@ -700,29 +514,6 @@ def test_a_caller_that_gives_up_frees_its_slot() -> None:
         asyncio.run(give_up())
 
 
-def test_prices_and_models_can_be_given_on_the_command_line_and_in_the_environment(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    given = load_settings(overrides={"llm": {"prices": "{m: {input: 1, output: 2}}", "step_models": "{a: b}"}})
-    assert given.llm.prices == {"m": Price(input=1, output=2)}
-    assert given.llm.step_models == {"a": "b"}
-    monkeypatch.setenv("CONSPECTUS__LLM__PRICES", json.dumps({"m": {"input": 3, "output": 4}}))
-    assert load_settings().llm.prices == {"m": Price(input=3, output=4)}
-    with pytest.raises(SettingsError, match="it contains a password or a query") as refused:
-        load_settings(overrides={"llm": {"base_url": "https://me:hunter2@host/v1"}})
-    assert "hunter2" not in str(refused.value)
-
-
-def test_a_forked_process_makes_calls_of_its_own() -> None:
-    with FakeServer(echo) as server:
-        complete(client(server), "before")
-        child = os.fork()
-        if child == 0:  # pragma: no cover  (another process)
-            (reply,) = complete(client(server), "inside")
-            os._exit(0 if isinstance(reply, Reply) and reply.text == "echo inside" else 1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
 def test_a_request_has_the_members_and_headers_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_TOKEN", "Bearer secret")
     with FakeServer(echo) as server:
@@ -737,7 +528,3 @@ def test_a_request_has_the_members_and_headers_of_the_settings(monkeypatch: pyte
         client(server, headers={"Authorization": "$A_TOKEN"})
     with pytest.raises(SettingsError, match="max_tokens cannot be set here"):
         load_settings(overrides={"llm": {"extra": {"max_tokens": 3}}})
-
-
-def test_other_members_are_another_request() -> None:
-    assert reply_key(ask("one"), "m", 9, "", '{"seed": 1}') != reply_key(ask("one"), "m", 9, "")

@@ -82,31 +82,6 @@ async def after(seconds: float, result: object, done: list[object]) -> object:
     return result
 
 
-def test_results_come_in_the_order_of_the_works_which_run_at_once() -> None:
-    done: list[object] = []
-
-    async def after_the_next(number: int) -> int:
-        while len(done) < 2 - number:
-            await asyncio.sleep(0)
-        done.append(number)
-        return number
-
-    assert asyncio.run(gather_all(map(after_the_next, range(3)))) == [0, 1, 2]
-    assert done == [2, 1, 0]
-
-
-def test_the_first_work_goes_on_while_others_are_started() -> None:
-    order: list[str] = []
-
-    async def work(number: int) -> None:
-        order.append(f"starts {number}")
-        await asyncio.sleep(0)
-        order.append(f"goes on {number}")
-
-    asyncio.run(gather_all(work(number) for number in range(3)))
-    assert order.index("goes on 0") < order.index("starts 2")
-
-
 def test_where_the_caller_is_cancelled_the_works_are_too() -> None:
     ended: list[int] = []
 

@@ -83,10 +83,6 @@ def test_a_date_names_the_wait_too() -> None:
     assert retry_after({"retry-after": formatdate(time() - 20, usegmt=True)}) == 0
 
 
-def test_nobody_waits_an_hour() -> None:
-    assert isinstance(as_outcome(error(429, headers={"retry-after": "3600"}), AT, str), ModelRefused)
-
-
 def test_only_a_connection_that_came_about_may_have_cost_something() -> None:
     lost = openai.APIConnectionError(request=ASKED)
     lost.__cause__ = httpx2.ReadError("gone")
@@ -115,10 +111,6 @@ def test_a_server_on_this_machine_that_never_answered_is_not_waited_for(at: str)
     assert isinstance(meant, ModelUnavailable)
     assert str(meant).startswith(f"nothing listens at {at} (connection refused)")
     assert isinstance(as_outcome(refused(at), address, str, has_answered=True), TryAgain), "it may be restarting"
-
-
-def test_a_server_elsewhere_is_tried_again() -> None:
-    assert isinstance(as_outcome(refused("http://h/v1"), AT, str, has_answered=False), TryAgain)
 
 
 def test_further_attempts_are_announced_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:

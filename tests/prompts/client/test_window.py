@@ -134,10 +134,6 @@ def test_a_whole_prompt_is_never_taken_for_a_cut_one(language: str) -> None:
     assert is_cut([text], int(len(text) / a_token / 4)) > 0, "cut to a quarter"
 
 
-def test_nothing_is_asked_of_a_server_that_is_not_there() -> None:
-    assert window_of(LlmSettings(model="m", base_url="http://127.0.0.1:9/v1")) == Window()
-
-
 @contextmanager
 def telling(paths: dict[str, object]) -> Iterator[str]:
     """A server that tells of itself at some paths."""

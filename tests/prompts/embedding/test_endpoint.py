@@ -4,16 +4,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from math import ceil
 from typing import Any
 
 import numpy as np
 import pytest
 from conspectus.prompts.client.retry import TryAgain
 from conspectus.prompts.client.usage_and_cost import metered
-from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.embedding.endpoint import EndpointEmbedder, read_vectors
-from conspectus.prompts.embedding.windows import MOST_OF_QUESTION, estimated_spans
+from conspectus.prompts.embedding.windows import estimated_spans
 from conspectus.storage.errors import ModelRefused, ModelUnavailable, SettingsError
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 from hypothesis import given
@@ -84,22 +82,6 @@ def test_the_name_is_all_that_shapes_the_vector_of_a_text(settings: dict[str, An
     assert embedder("http://127.0.0.1:8/v1", **settings).name == name
 
 
-def test_texts_that_a_server_would_choke_on() -> None:
-    with FakeServer() as server:
-        vectors = embedder(server.url).embed(["", " \n", "\udcff\ud800", "a\x00b", "-"])
-        assert sorted(inputs(server)[0]) == sorted(["-", "-", "??", "a\x00b", "-"])
-        np.testing.assert_array_equal(vectors[0], vectors[4])
-
-
-def test_no_texts_ask_for_the_dimension_once() -> None:
-    with FakeServer(dimensions=32) as server:
-        one = embedder(server.url)
-        assert one.embed([]).shape == one.embed([]).shape == (0, 32)
-        assert len(server.requests) == 1
-        assert embedder(server.url, dimensions=8).embed([]).shape == (0, 8)
-        assert len(server.requests) == 1
-
-
 def test_a_long_text_goes_in_windows_that_fit_and_cover_it() -> None:
     one = embedder("http://127.0.0.1:9/v1", max_input_tokens=50, document_prefix="passage: ")
     for text in (" ".join(TEXTS), "北京大学 and 清华大学 " * 90, "x" * 5000, "👍" * 500):
@@ -115,21 +97,6 @@ def test_a_long_text_goes_in_windows_that_fit_and_cover_it() -> None:
         with pytest.raises(ValueError, match="more than 40 tokens: embed its windows"):
             one.embed(["short", text])
     assert one.windows("") == [""]
-
-
-def test_a_long_question_is_the_sum_of_its_first_windows_and_questions_are_kept() -> None:
-    with FakeServer(dimensions=32) as server:
-        one = embedder(server.url, max_input_tokens=50)
-        long = " ".join(TEXTS)
-        first = one.windows(long)[: ceil(MOST_OF_QUESTION / one.max_tokens)]
-        assert len(first) < len(one.windows(long))
-        total = one.embed(first).sum(axis=0)
-        np.testing.assert_allclose(one.embed_query(long), total / np.linalg.norm(total), rtol=0, atol=1e-6)
-        np.testing.assert_array_equal(one.embed_query("Who?"), one.embed(["Who?"])[0])
-        asked = len(server.requests)
-        assert one.embed_query("Who?") is one.embed_query("Who?")
-        assert len(server.requests) == asked
-        assert not one.embed_query("Who?").flags.writeable
 
 
 def test_a_prefix_that_leaves_no_room_is_refused() -> None:
@@ -192,15 +159,6 @@ def test_a_server_of_another_dimension_is_refused() -> None:
         with pytest.raises(ModelRefused, match="the vectors have 32 numbers where 64 are needed"):
             embedder(server.url, dimension=64).embed_query("x")
         assert len(server.requests) == 1
-
-
-def test_one_a_process_for_equal_settings() -> None:
-    settings = EmbeddingSettings(provider="endpoint", model="m")
-    server = EmbeddingServerSettings(base_url="http://127.0.0.1:9/v1")
-    assert open_embedder(settings, server) is open_embedder(settings.model_copy(), server.model_copy())
-    assert open_embedder(settings, server, 8) is not open_embedder(settings, server)
-    here = EmbeddingSettings()
-    assert open_embedder(here, server, 384) is open_embedder(here, EmbeddingServerSettings())
 
 
 Answer = Callable[[dict[str, Any]], tuple[int, dict[str, Any]]]
@@ -319,12 +277,6 @@ def test_floats_and_base64_in_any_order_are_the_same_unit_rows(rows: np.ndarray,
     assert found.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
     np.testing.assert_allclose(found * np.linalg.norm(rows, axis=1, keepdims=True), rows, rtol=1e-5, atol=1e-3)
-
-
-def test_rows_without_an_index_come_as_they_are() -> None:
-    found = read_vectors({"data": [{"embedding": [0, 2]}, {"embedding": [3, 0]}]}, 2)
-    assert found.rows.tolist() == [[0, 1], [1, 0]]
-    assert found.tokens is None
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 import hashlib
 import json
 import random
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -12,7 +10,6 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from conspectus.prompts.embedding.local import PACKAGED_MODEL, SentenceTransformerEmbedder, find_model
-from conspectus.prompts.embedding.minilm import multiplies_bytes
 from conspectus.storage.errors import MissingPart, SettingsError
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,17 +42,6 @@ def test_the_packaged_model_is_the_published_one() -> None:
     assert found.endswith("128d9db")
 
 
-def test_vectors_of_tokens_and_the_text_agree() -> None:
-    found = minilm().embed_tokens(list(SENTENCES))
-    assert found is not None
-    for text, each, vector in zip(SENTENCES, found, minilm().embed(SENTENCES), strict=True):
-        np.testing.assert_array_equal(each.vector, vector)
-        assert each.tokens.shape == (len(each.spans), 384)
-        np.testing.assert_allclose(np.linalg.norm(each.tokens, axis=1), 1, atol=1e-5)
-        assert each.spans == tuple(sorted(each.spans))
-        assert each.spans[-1][1] == len(text)
-
-
 def test_bits_depend_on_the_text_only() -> None:
     texts = [*texts_of_many_lengths(30, seed=1), "", "a", "Moon", "moon landing", SENTENCES[0], SENTENCES[0]]
     together = minilm().embed(texts)
@@ -76,20 +62,6 @@ def test_bits_do_not_depend_on_the_threads(monkeypatch: pytest.MonkeyPatch) -> N
     with ThreadPoolExecutor(3) as callers:
         for vectors in callers.map(minilm().embed, [texts] * 3):
             np.testing.assert_array_equal(vectors, alone)
-
-
-def test_bits_do_not_depend_on_how_many_texts_share_a_pass() -> None:
-    model = minilm()._model()
-    for length in (3, 8, 21, 64, 130, 256):
-        tokens = np.random.default_rng(length).integers(1000, 30000, (7, length)).tolist()
-        alone = np.concatenate([model.run([each]) for each in tokens])
-        for size in (2, 3, 7):
-            together = np.concatenate([model.run(tokens[i : i + size]) for i in range(0, 7, size)])
-            np.testing.assert_array_equal(together, alone)
-
-
-def test_a_question_is_embedded_as_a_document_is() -> None:
-    np.testing.assert_array_equal(minilm().embed_query(SENTENCES[1]), minilm().embed(SENTENCES)[1])
 
 
 def test_equal_texts_are_embedded_once() -> None:
@@ -130,15 +102,6 @@ def test_values_are_those_of_sentence_transformers() -> None:
     )
 
 
-@pytest.mark.skipif(not multiplies_bytes(), reason="this processor multiplies bytes inexactly")
-def test_products_of_bytes_are_near_those_of_float32() -> None:
-    texts = [*texts_of_many_lengths(15, seed=6), *SENTENCES, "Moon", "a"]
-    exact, found = in_float32().embed(texts), minilm().embed(texts)
-    assert (exact * found).sum(axis=1).min() > 0.996
-    assert not np.array_equal(exact, found)
-    assert np.abs(found @ found.T - exact @ exact.T).mean() < 0.01
-
-
 def test_a_text_that_does_not_fit_is_refused_and_its_windows_are_not() -> None:
     long = " ".join(SENTENCES * 6)
     with pytest.raises(ValueError, match=r"text 1 \('Ada Lovelace .*the model reads 256: embed its windows"):
@@ -174,18 +137,6 @@ def test_windows_cover_the_text_in_order_and_fit(words: list[str], between: str)
         assert 0 <= start <= end
         end = start + len(piece)
     assert end == len(text)
-
-
-def test_nothing_is_written_to_the_terminal_and_import_is_light() -> None:
-    program = (
-        "import sys, conspectus.prompts.embedding.local as e\n"
-        "m = e.SentenceTransformerEmbedder()\n"
-        "assert 'onnxruntime' not in sys.modules\n"
-        "assert len(m.embed(m.windows('a long story ' * 2000))) > 20\n"
-        "assert not {'torch', 'transformers', 'sentence_transformers', 'onnx'} & set(sys.modules)\n"
-    )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("model", ["BAAI/bge-small-en-v1.5", "/nowhere", ""])

@@ -70,28 +70,6 @@ def test_bits_depend_on_the_text_only() -> None:
     np.testing.assert_array_equal(encoder().embed_query(texts[3]), together[3])
 
 
-def test_bits_do_not_depend_on_how_many_texts_share_a_pass() -> None:
-    model = encoder()._model()
-    for length in (2, 3, 8, 21, 64, 128):
-        tokens = np.random.default_rng(length).integers(10, 100_000, (7, length)).tolist()
-        alone = np.concatenate([model.run([each]) for each in tokens])
-        for size in (2, 3, 7):
-            together = np.concatenate([model.run(tokens[i : i + size]) for i in range(0, 7, size)])
-            np.testing.assert_array_equal(together, alone)
-
-
-def test_a_word_is_nearest_to_its_translation() -> None:
-    found = encoder().embed_tokens([FERRY["en"], FERRY["de"]])
-    assert found is not None
-    english, german = found
-    np.testing.assert_array_equal(english.vector, encoder().embed([FERRY["en"]])[0])
-    np.testing.assert_allclose(np.linalg.norm(german.tokens, axis=1), 1, atol=1e-5)
-    word = {FERRY["de"][start:end].strip(): row for row, (start, end) in enumerate(german.spans)}
-    nearest = (german.tokens[word["Hafen"]] @ english.tokens.T).argmax()
-    start, end = english.spans[nearest]
-    assert FERRY["en"][start:end].strip() in "harbour"
-
-
 @pytest.mark.parametrize("file", ["sp.model", "weights.npz"])
 def test_a_damaged_package_says_so(tmp_path: Path, file: str) -> None:
     folder = tmp_path / "resources"

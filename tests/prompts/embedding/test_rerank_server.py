@@ -96,11 +96,6 @@ def test_scores_come_in_the_order_of_the_passages(
     assert spent.total().calls == requests
 
 
-def test_logits_stay_as_they_are() -> None:
-    with server(lambda _: (200, [{"index": 1, "score": -7.5}, {"index": 0, "score": 2}])) as (url, _):
-        assert RerankServer(RerankSettings(base_url=url)).scores("a", ["b", "c"]).tolist() == [2, -7.5]
-
-
 @pytest.mark.parametrize(
     ("reply", "says"),
     [

@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conspectus.prompts.embedding.local import PACKAGED_MODEL, find_model
-from conspectus.prompts.embedding.reranker import Reranker, open_reranker
+from conspectus.prompts.embedding.reranker import Reranker
 from conspectus.storage.errors import MissingPart, SettingsError
-from conspectus.storage.settings import RerankSettings
 
 from tests.cross_encoders import save_cross_encoder
 
@@ -80,17 +79,6 @@ def test_a_question_fills_at_most_half(reranker: Reranker) -> None:
     np.testing.assert_array_equal(reranker.scores(long, TEXTS), reranker.scores(long[:2000], TEXTS))
     assert (reranker.scores(long, TEXTS) != reranker.scores("who", TEXTS)).any()
     assert reranker.scores(long, []).shape == (0,)
-
-
-def test_one_a_process(folder: Path) -> None:
-    settings = RerankSettings(model=str(folder))
-    assert open_reranker(settings) is open_reranker(settings)
-
-
-@pytest.mark.parametrize("model", ["cross-encoder/ms-marco-MiniLM-L6-v2", "/nowhere", "a/b/c", "not a name!"])
-def test_a_model_that_is_not_there(model: str) -> None:
-    with pytest.raises(MissingPart, match=r"rerank\.model is .*nothing is downloaded at run time"):
-        Reranker(model)
 
 
 def test_a_model_of_the_cache(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

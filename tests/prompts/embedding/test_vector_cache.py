@@ -2,9 +2,7 @@ import threading
 from collections.abc import Sequence
 
 import numpy as np
-from conspectus.prompts.embedding.local import SentenceTransformerEmbedder
 from conspectus.prompts.embedding.vector_cache import BATCH, CAPACITY, VectorCache
-from conspectus.query.context import Context
 from conspectus.storage.arrays import Vectors
 
 
@@ -55,11 +53,3 @@ def test_threads_get_the_vector_of_their_question() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
-
-
-def test_bits_do_not_depend_on_what_else_is_asked(context: Context) -> None:
-    questions = ["Who?", "Who wrote the first program?", "word " * 600, ""]
-    alone, together = context.embedder, SentenceTransformerEmbedder()
-    for each, vector in zip(questions, together.embed_queries(questions), strict=True):
-        np.testing.assert_array_equal(vector, alone.embed_query(each))
-        np.testing.assert_array_equal(together.embed_query(each), vector)

@@ -10,7 +10,6 @@ from conspectus.prompts.replies.records import (
     COMPLETE,
     ClaimRecord,
     EntityRecord,
-    LostRecord,
     Records,
     RelationRecord,
     is_writable,
@@ -134,22 +133,6 @@ def test_a_spoilt_record_is_told_and_takes_no_other_with_it(text: str, reason: s
     assert shown.startswith(text[:12])
 
 
-@pytest.mark.parametrize("reply", ["I'm sorry, but I can't assist with that request.", "", " \n", "[]", "{}", "null"])
-def test_a_reply_without_records_is_lost(reply: str) -> None:
-    why = "it holds no record" if reply.strip() else "empty"
-    assert read_records(reply) == Records(lost=(LostRecord(reply.strip(), why),))
-
-
-@pytest.mark.parametrize("reply", [COMPLETE, f"No entities.\n<|complete|>\n{COMPLETE}", "```\n<| COMPLETE |>\n```"])
-def test_a_reply_that_says_it_is_complete_lost_nothing(reply: str) -> None:
-    assert read_records(reply) == Records()
-
-
-def test_what_a_model_thought_is_no_reply() -> None:
-    drafted = '<think>\nPerhaps ("entity"<|>"Eve"<|>"person"<|>"No.")##\n</think>\n\n'
-    assert all_of(read_records(f"{drafted}{ADA_TEXT}##\n{COMPLETE}")) == [ADA]
-
-
 def test_a_cut_off_reply_is_always_told() -> None:
     whole = f"{ADA_TEXT}##\n{MET_TEXT}##\n"
     assert all_of(read_records(whole, cut_off=True)) == [ADA, MET]
@@ -220,21 +203,6 @@ def test_records_are_read_back_exactly_whatever_stands_around_them(
         assert list(found) == [each for each in emitted if isinstance(each, kind)]
 
 
-@given(
-    st.lists(records(_LETTERS + " ,.'-"), min_size=1, max_size=6),
-    st.lists(st.sampled_from(["\n", "\n\n2. ", ",\n", "\n- ", "\n\nRelationships:\n"]), min_size=6, max_size=6),
-    st.sampled_from(["", "\n", "\n```\n", ".", "\n\nThat is all (I think)."]),
-)
-@settings(max_examples=200, deadline=None)
-def test_records_need_no_marks_between_them(emitted: list[AnyRecord], between: list[str], after: str) -> None:
-    body = "".join(
-        each + gap for each, gap in zip(map(rendered, emitted), [*between[: len(emitted) - 1], ""], strict=True)
-    )
-    read = read_records(body + after)
-    assert not read.lost
-    assert sorted(map(repr, all_of(read))) == sorted(map(repr, emitted))
-
-
 @given(st.lists(records(_LETTERS + _SIGNS), min_size=1, max_size=3))
 @settings(max_examples=60, deadline=None)
 def test_a_reply_cut_off_anywhere_gives_no_record_that_was_not_emitted(emitted: list[AnyRecord]) -> None:
@@ -249,14 +217,6 @@ def test_a_reply_cut_off_anywhere_gives_no_record_that_was_not_emitted(emitted: 
             wanted = [each for each in emitted if isinstance(each, kind)]
             assert list(found) == wanted[: len(found)]
         assert read.lost
-
-
-@given(st.lists(records(_LETTERS + " ,.'-()"), min_size=1, max_size=3))
-@settings(max_examples=60, deadline=None)
-def test_nor_does_one_of_which_the_server_did_not_say_that_it_was_cut_off(emitted: list[AnyRecord]) -> None:
-    reply = "##\n".join(map(rendered, emitted)) + f"##\n{COMPLETE}"
-    for end in range(len(reply)):
-        assert set(all_of(read_records(reply[:end]))) <= set(emitted)
 
 
 CHANGES_WORDS: set[MalformedKind] = {"bad_escape"}

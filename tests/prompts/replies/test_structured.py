@@ -78,12 +78,6 @@ def test_the_better_reply_stays(memo: Memo, before: str, now: str, kept: str, he
     assert len(memo.made_from("chunk")) == 1
 
 
-def test_an_ordinary_model_is_asked_once(memo: Memo) -> None:
-    with FakeServer(["a ?", "a b"]) as server:
-        assert [asked(client(server, memo)), asked(client(server, memo))] == ["a ?", "a ?"]
-        assert len(server.requests) == 1
-
-
 def test_a_bad_reply_of_this_run_is_not_asked_for_again(memo: Memo) -> None:
     with FakeServer(["a ?", "a b"]) as server:
         model = Retrying(client(server, memo))
@@ -138,14 +132,6 @@ def test_a_bad_reply_and_the_complaint_about_it_are_one_exchange(memo: Memo) -> 
         assert asyncio.run(least_lost(Retrying(client(server, memo)), colour)) == "red"
         assert asyncio.run(least_lost(client(server, memo), colour)) == "red"
         assert len(server.requests) == 4
-
-
-def test_what_a_complaint_has_healed_is_whole(memo: Memo) -> None:
-    with FakeServer(["no", '{"name": "red"}']) as server:
-        asyncio.run(least_lost(client(server, memo), colour))
-        model = Retrying(client(server, memo))
-        assert asyncio.run(least_lost(model, colour)) == "red"
-        assert (model.retried, len(server.requests)) == (Retried(), 2)
 
 
 def test_a_fresh_reply_is_not_remembered_until_it_is_told_to(memo: Memo) -> None:

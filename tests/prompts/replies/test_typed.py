@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import json_repair
 import pytest
 from conspectus.prompts.replies.json_repair import JsonReading, Value, read_values
 from conspectus.prompts.replies.typed import read_answer, read_choice
@@ -79,21 +78,10 @@ CUT = "cut off"
 # What comes of a reply: the kind of damage, the reply, the schema, and the record or the beginning of the reason.
 READ: list[tuple[str, str, type[BaseModel], BaseModel]] = [
     ("typographic quotes", '{“score”: 8, "reason": “it is "clear"”}', Score, Score(score=8, reason='it is "clear"')),
-    ("strict", PLAIN, Graph, BOTH),
-    ("strict, indented", BOTH.model_dump_json(indent=4), Graph, BOTH),
-    ("byte order mark", "\ufeff" + PLAIN, Graph, BOTH),
-    ("fence", f"```json\n{PLAIN}\n```", Graph, BOTH),
-    ("fence without a language", f"```\n{PLAIN}\n```\n", Graph, BOTH),
     ("fence of tildes", f"~~~json\n{PLAIN}\n~~~", Graph, BOTH),
     ("fence on one line", f"```json {PLAIN} ```", Graph, BOTH),
-    ("fence not closed", f"```json\n{PLAIN}", Graph, BOTH),
-    ("prose before", f"Sure! Here is the graph [as asked]: {PLAIN}", Graph, BOTH),
-    ("prose after", f"{PLAIN}\n\nI hope this helps. It's from stave [1].", Graph, BOTH),
-    ("prose and fence", f"The answer is:\n\n```json\n{PLAIN}\n```\nLet me know!", Graph, BOTH),
-    ("thinking", f'<think>Maybe {{"score": 3, "reason": "no"}}?</think>\n{SCORE.model_dump_json()}', Score, SCORE),
     ("thinking, opened by the prompt", f'First {{"score": 3}}.\n</think>\n{SCORE.model_dump_json()}', Score, SCORE),
     ("thinking, other tag", f"[THINK]8, I think.[/THINK]{SCORE.model_dump_json()}", Score, SCORE),
-    ("thinking, named as the field", f'<reasoning_content>{{"score": 3}}</reasoning_content>{PLAIN}', Graph, BOTH),
     ("thinking, triangles", f'◁think▷{{"score": 3, "reason": ""}}◁/think▷{SCORE.model_dump_json()}', Score, SCORE),
     (
         "thinking, channels",
@@ -104,35 +92,13 @@ READ: list[tuple[str, str, type[BaseModel], BaseModel]] = [
         SCORE,
     ),
     ("tag in a string", '{"score": 8, "reason": "a </think> tag",}', Score, Score(score=8, reason="a </think> tag")),
-    ("trailing comma", '{"score": 8, "reason": "it is clear",}', Score, SCORE),
-    (
-        "trailing commas",
-        '{"entities": [{"name": "Renn", "type": "person", "description": "a captain",},],}',
-        Graph,
-        Graph(entities=[RENN]),
-    ),
     ("no comment", '{"score": 8, "reason": "see http://a.b/*c",}', Score, Score(score=8, reason="see http://a.b/*c")),
-    ("single quotes", "{'score': 8, 'reason': 'it is clear'}", Score, SCORE),
     ("python quotes", """{'score': 8, 'reason': "it's \\"so\\""}""", Score, Score(score=8, reason='it\'s "so"')),
-    (
-        "python literals",
-        '{"entities": [], "relationships": [{"source": "a", "target": "b", "weight": 1, "directed": True}]}',
-        Graph,
-        Graph(entities=[], relationships=[Relationship(source="a", target="b", weight=1, directed=True)]),
-    ),
-    (
-        "line break in a string",
-        '{"score": 8, "reason": "it\nis\tclear"}',
-        Score,
-        Score(score=8, reason="it\nis\tclear"),
-    ),
     ("number as a string", '{"score": "8", "reason": "it is clear"}', Score, SCORE),
-    ("in an object of one key", f'{{"result": {SCORE.model_dump_json()}}}', Score, SCORE),
     ("under its own name", f'{{"graph": {PLAIN}}}', Graph, BOTH),
     ("a list of one", f"[{PLAIN}]", Graph, BOTH),
     ("a text of JSON", json.dumps(PLAIN), Graph, BOTH),
     ("under its own name, in a prompt's case", '{"Two_words": {"a": 1}}', TwoWords, TwoWords(a=1)),
-    ("unknown key beside all", '{"note": 1, "score": 8, "reason": "it is clear"}', Score, SCORE),
     ("unknown key, allowed", '{"score": 8, "nte": 1}', Open, Open.model_validate({"score": 8, "nte": 1})),
     (
         "half a pair",
@@ -140,10 +106,7 @@ READ: list[tuple[str, str, type[BaseModel], BaseModel]] = [
         Score,
         Score(score=8, reason="� �😀 \\ud83d"),
     ),
-    ("half a pair, mended", r"{'score': 8, 'reason': '\udfff',}", Score, Score(score=8, reason="�")),
-    ("half a pair, raw", '{"score": 8, "reason": "\ud83d"}', Score, Score(score=8, reason="�")),
     ("bare list", '[{"name": "a"}, {"name": "b"}]', Entities, Entities(entities=[Entity(name="a"), Entity(name="b")])),
-    ("bare list in a fence", '```json\n[{"name": "a"}]\n```', Entities, Entities(entities=[Entity(name="a")])),
     ("bare empty list", "[]", Entities, Entities(entities=[])),
     ("schema, then answer", f"{json.dumps(Graph.model_json_schema())}\n{PLAIN}", Graph, BOTH),
     ("another value first", f'{{"plan": ["read", "write"]}}\n{SCORE.model_dump_json()}', Score, SCORE),
@@ -154,17 +117,12 @@ READ: list[tuple[str, str, type[BaseModel], BaseModel]] = [
 ]
 REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
     ("empty", "", Graph, "empty"),
-    ("only spaces", " \n", Graph, "empty"),
     ("refusal", "I'm sorry, but I can't help with that.", Graph, "no JSON"),
     ("page of an error", "<!DOCTYPE html><html><body>502 {}</body></html>", Choice, "an HTML page"),
-    ("nothing in a fence", "```json\n```", Graph, "no JSON"),
     ("schema only", json.dumps(Report.model_json_schema()), Report, "the schema itself"),
-    ("schema only, all optional", json.dumps(Choice.model_json_schema()), Choice, "the schema itself"),
     ("another object, all optional", '{"reply": "yes"}', Choice, "not of the form asked for: it has none of the keys"),
     ("empty object in prose", "The set is {} here.", Choice, "not of the form asked for: it has none of the keys"),
-    ("empty list in prose", "I found [] nothing.", Entities, "not of the form asked for"),
     ("field missing", '{"score": 8}', Score, "not of the form asked for: reason"),
-    ("two records", '{"score": 8, "reason": "a"}\n{"score": 7, "reason": "a"}', Score, "ambiguous"),
     (
         "a draft before",
         '{"score": 7, "reason": "a"}. Better: {"score": 8, "reason": clear}',
@@ -177,7 +135,6 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
         Score,
         "not JSON: it gives a key twice",
     ),
-    ("key twice, mended", "{'score': 8, 'score': 7, 'reason': 'a'}", Score, "not JSON: it gives a key twice"),
     ("true for 1", '{"score": 8, "score": 8.0, "reason": "a"}', Score, "not JSON: it gives a key twice"),
     ("NaN", '{"source": "a", "target": "b", "weight": NaN}', Relationship, "not JSON: it holds NaN"),
     (
@@ -186,58 +143,31 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
         Relationship,
         "not of the form asked for: a number",
     ),
-    ("infinity", '{"source": "a", "target": "b", "weight": -Infinity}', Relationship, "not JSON: it holds -Infinity"),
-    (
-        "infinite",
-        '{"source": "a", "target": "b", "weight": 1e999}',
-        Relationship,
-        "not JSON: it holds 1e999",
-    ),
     ("not a JSON number", '{"source": "a", "target": "b", "weight": 1_0}', Relationship, "not JSON"),
     ("bare string", '{"score": 8, "reason": clear}', Score, "not JSON"),
-    ("half a literal", '{"source": "a", "target": "b", "weight": 1, "directed": tru}', Relationship, "not JSON"),
     ("comment", '{"score": 8, // of 10\n"reason": "it is clear"}', Score, "not JSON"),
-    ("apostrophe", "{'score': 8, 'reason': 'it's clear'}", Score, "not JSON"),
     ("typographic quotes inside typographic ones", "{“score”: 8, “reason”: “it “is” clear”}", Score, "cut off"),
-    ("quotes not escaped", '{"score": 8, "reason": "he said "humbug" twice"}', Score, "not JSON"),
     ("bare keys", '{score: 8, reason: "it is clear"}', Score, "not JSON"),
-    ("comma missing between objects", '{"entities": [{"name": "a"}\n{"name": "b"}]}', Entities, "not JSON"),
-    ("in doubt before the cut", '{"entities": [{"name": "a "b" c"}, {"name": "d', Graph, "not JSON"),
-    ("number in doubt before the cut", '{"score": 8 7, "reason": "it', Score, "not JSON"),
     ("quote not escaped before the last", '{"score": 8, "reason": "he said "humbug"}', Score, "not JSON: it continues"),
-    ("apostrophe before the last letter", "{'score': 8, 'reason': 'it's'}", Score, "not JSON: it continues"),
-    ("last quote doubled", '{"score": 8, "reason": "it is clear""}', Score, "not JSON: it continues"),
     ("hole in a list", "[1,,2]", RootModel[list[int]], "not JSON"),
-    ("quote missing", '{"score": 8, "reason: "it is clear"}', Score, "not JSON"),
-    ("quote missing in a list", '{"tags": ["a, "b", "c"], "answer": "x"}', Choice, "not JSON"),
-    ("two quotes missing", '{"tags": ["a, "b", "c, "d"]}', Choice, "not JSON"),
     ("two quotes missing around a key", '{"score": 8, "reason": "0, "note": 0"}', Score, "not JSON"),
-    ("quote doubled", '{"score": 8, "reason": ""it is clear"}', Score, "not JSON"),
     ("quotes that look like JSON", '{"score": 8, "reason": "a ("b", "c") d"}', Score, "not JSON"),
     ("string that looks like a comment", '{"tags": [\n// a",\n"b"]}', Choice, "not JSON"),
     ("unknown escape", '{"score": 8, "reason": "\\alpha"}', Score, "not JSON: Invalid"),
     ("first bracket missing", '"answer": "x", "tags": ["a"]}', Choice, "not JSON: a value in it is part"),
-    ("first bracket missing, list last", '"note": "x", "entities": [{"name": "a"}]}', Entities, "not JSON: a value"),
-    ("first bracket of a list missing", '{"name": "a"}, {"name": "b"}]', Entity, "not JSON: a value in it is part"),
     ("brackets crossed", '{"entities": [{"name": "a"]}', Entities, "not JSON: its brackets"),
-    ("bracket missing inside", '{"entities": ["name": "a"}, {"name": "b"}]}', Entities, "not JSON: its brackets"),
     ("comma missing between numbers", "[1 2]", RootModel[list[int]], "not JSON"),
-    ("comma missing between strings", '{"tags": ["a" "b"]}', Choice, "not JSON"),
     ("too deep", "[" * 100_000, Entities, "not JSON"),
     ("integer of too many digits", '{"score": ' + "8" * 10_000 + ', "reason": ""}', Score, "not JSON: Exceeds"),
-    ("too deep for a strict reader", "[" * 100_000 + "]" * 100_000, Entities, "not JSON"),
     ("thinking without an end", f"<think>Well. {PLAIN}", Graph, "all reasoning"),
     ("only thinking", f"<reasoning_content>{PLAIN}</reasoning_content>I do not know", Graph, "no JSON"),
-    ("only thinking, triangles", f"◁think▷{PLAIN}◁/think▷ none", Graph, "no JSON"),
     (
         "only thinking, channels",
         f"<|channel|>analysis<|message|>{PLAIN}<|end|><|channel|>final<|message|>No answer",
         Graph,
         "no JSON",
     ),
-    ("no final channel", f"<|start|>assistant<|channel|>commentary<|message|>{PLAIN}<|call|>", Graph, "all reasoning"),
     ("thinking after all", f"{PLAIN}</think> I do not know", Graph, "it is unclear which part of it is thinking"),
-    ("thinking again", f"Sure. <think>Is it {PLAIN}", Graph, "it is unclear which part of it is thinking"),
     *(
         (f"under {key}", f'{{"{key}": {PLAIN}}}', Graph, "not of the form asked for: it has none of the keys")
         for key in ("rejected", "error", "example", "not_graph")
@@ -252,25 +182,14 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
 # What is salvaged of a reply that is cut.
 CUT_REPLIES: list[tuple[str, str, type[BaseModel], BaseModel | None]] = [
     ("in a string", '{"entities": [{"name": "a"}, {"name": "b', Graph, Graph(entities=[Entity(name="a")])),
-    ("in a literal", '{"entities": [{"name": "a"}, {"name": nul', Graph, Graph(entities=[Entity(name="a")])),
-    ("after an element", '{"entities": [{"name": "a"}', Graph, Graph(entities=[Entity(name="a")])),
-    ("after a comma", '{"entities": [{"name": "a"},', Graph, Graph(entities=[Entity(name="a")])),
     ("after all elements", '{"entities": [{"name": "a"}]', Graph, Graph(entities=[Entity(name="a")])),
-    ("in the second list", PLAIN[: PLAIN.index("9.0")], Graph, Graph(entities=[RENN, ROKE], relationships=[])),
-    ("in a fence", '```json\n[{"name": "a"},\n{"name"', Entities, Entities(entities=[Entity(name="a")])),
-    ("single quotes", "{'entities': [{'name': 'a',}, {'na", Graph, Graph(entities=[Entity(name="a")])),
     ("in a number", "[10, 12", RootModel[list[int]], RootModel[list[int]]([10])),
     ("after a whole string", '{"tags": ["a", "b"', Choice, Choice(tags=["a", "b"])),
     ("in a member", '{"tags": ["a"], "Answer": "x', Choice, Choice(tags=["a"])),
-    ("in a key", '{"tags": ["a"], "Answer"', Choice, Choice(tags=["a"])),
     ("before what is required", '{"title": "x", "summary": "y", "findings": [{"summary": "s", ', Report, None),
     ("number at the end", '{"reason": "it is clear", "score": 8', Score, None),
-    ("in the first word", "{", Graph, None),
     ("last bracket missing", '{"score": 8, "reason": "it is clear"', Score, SCORE),
-    ("last bracket missing in a fence", '```json\n{"score": 8, "reason": "it is clear"\n```', Score, SCORE),
     ("inner object not closed", '{"Answer": "x", "inner": {"tags": "a"', Choice, Choice(answer="x")),
-    ("line break in a string", '{"tags": ["a\nb", "c', Choice, Choice(tags=["a\nb"])),
-    ("half a Python literal", "{'tags': ['a'], 'note': Tru", Choice, Choice(tags=["a"])),
     ("after a draft", f'{PLAIN}\nBetter: {{"entities": [', Graph, Graph(entities=[])),
 ]
 
@@ -394,16 +313,6 @@ def test_harmless_damage_is_mended(kind: str, case: tuple[Graph, str]) -> None:
         assert read
 
 
-@settings(max_examples=100, deadline=None)
-@given(case=renderings(), data=st.data())
-def test_a_comment_anywhere_is_never_another_record(case: tuple[Graph, str], data: st.DataObject) -> None:
-    graph, rendered = case
-    at = data.draw(st.sampled_from(marks_of(rendered)))
-    comment = data.draw(st.sampled_from(["/* note */", "// note\n", '/* a "b" */', "// it's 8\n", '// "\n']))
-    if rendered[at] != '"':
-        assert_never_another(rendered[:at] + comment + rendered[at:], graph)
-
-
 @settings(max_examples=400, deadline=None)
 @given(case=renderings(), data=st.data())
 def test_a_lost_or_doubled_mark_is_never_another_record(case: tuple[Graph, str], data: st.DataObject) -> None:
@@ -411,16 +320,6 @@ def test_a_lost_or_doubled_mark_is_never_another_record(case: tuple[Graph, str],
     at = data.draw(st.sampled_from(marks_of(rendered)))
     kept = data.draw(st.sampled_from(["", rendered[at] * 2]))
     assert_never_another(rendered[:at] + kept + rendered[at + 1 :], graph)
-
-
-@settings(max_examples=200, deadline=None)
-@given(case=renderings(), data=st.data())
-def test_lost_brackets_at_the_end_are_never_another_record(case: tuple[Graph, str], data: st.DataObject) -> None:
-    graph, rendered = case
-    end = len(rendered.rstrip("]} \n"))
-    at = data.draw(st.integers(end, len(rendered)))
-    after = data.draw(st.sampled_from(["", "\n```", " Done."]))
-    assert_never_another(rendered[:at] + after, graph)
 
 
 @settings(max_examples=300, deadline=None)
@@ -433,13 +332,6 @@ def test_a_cut_anywhere_is_never_another_record(
     at = data.draw(st.integers(0, len(damaged)))
     read = assert_never_another(damaged[:at], graph, cut_off=cut_off)
     assert not (read and cut_off)
-
-
-@settings(max_examples=100, deadline=None)
-@given(case=renderings())
-def test_line_breaks_not_escaped_are_never_another_record(case: tuple[Graph, str]) -> None:
-    graph, rendered = case
-    assert_never_another(re.sub(r"(?<!\\)((?:\\\\)*)\\n", r"\1\n", rendered), graph)
 
 
 @given(st.lists(st.sampled_from(["he", "said", '"humbug"', "(", '"no way"', "twice", "."]), max_size=8))
@@ -480,16 +372,6 @@ def test_python_is_read_as_json_or_not_at_all(value: object) -> None:
     assert reading.flaw or reading.cut or [one.content for one in reading.values] in ([value], [])
 
 
-def test_an_independent_repair_comes_to_the_same() -> None:
-    compared = 0
-    for kind, reply, schema, record in READ:
-        if kind.startswith(("trailing", "no comment", "single", "python", "line")):
-            other = json_repair.loads(reply)
-            assert schema.model_validate(other) == record, kind
-            compared += 1
-    assert compared >= 7
-
-
 @pytest.mark.parametrize("length", [100_000, 5_000_000])
 def test_work_is_bounded(length: int) -> None:
     units = (
@@ -524,17 +406,6 @@ def test_no_depth_is_too_much(depth: int) -> None:
     deep = '{"a":' * depth + "1" + "}" * depth
     for reply in (deep, deep[:-1], deep.replace('"', "'"), f"{deep} or {deep}", f"{deep} or {deep.replace('1', '2')}"):
         assert isinstance(answer_or_bad(reply, RootModel[Any]), RootModel | BadAnswer)
-
-
-def test_a_long_answer_is_read() -> None:
-    entity = {"name": "a" * 50, "type": "b" * 20, "description": "c" * 300}
-    rendered = json.dumps({"entities": [entity] * 2_000, "relationships": []})
-    assert len(read_answer(f"```json\n{rendered}\n```", Graph).entities) == 2_000
-    for damaged in (rendered[:400_000] + "]}", rendered[:400_000]):
-        with pytest.raises(BadAnswer, match=CUT) as caught:
-            read_answer(damaged, Graph)
-        assert isinstance(caught.value.salvaged, Graph)
-        assert len(caught.value.salvaged.entities) == 400_000 // (len(json.dumps(entity)) + 2)
 
 
 # ---- choices

@@ -6,7 +6,6 @@ import pytest
 from conspectus.storage import spilled
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.graph.pagerank import forward_push
 from conspectus.storage.spilled import spilling_to
 from hypothesis import given
 from hypothesis import strategies as st
@@ -132,29 +131,3 @@ def test_damage_amid_the_edges_is_found_by_who_reads_them(tmp_path: Path) -> Non
     with pytest.raises(IndexCorrupt, match="has a node outside"):
         graph.edges_of(np.array([1]))
     graph.edges_of(np.array([0]))
-
-
-@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is told by Linux")
-def test_a_graph_on_disk_is_mapped_and_not_copied(tmp_path: Path) -> None:
-    """Whoever opens it reads the same pages of the file: what is mapped for reading only is shared by processes."""
-    rng = np.random.default_rng(1)
-    n_nodes, n_edges = 100_000, 600_000
-    Adjacency.from_edges(n_nodes, *rng.integers(0, n_nodes, (2, n_edges)), np.ones(n_edges)).save(tmp_path)
-    size = sum(file.stat().st_size for file in tmp_path.iterdir())
-    before = anonymous_bytes()
-    graph = Adjacency.load(tmp_path)
-    for name in ("indptr", "indices", "weights", "strength"):
-        array = getattr(graph, name)
-        assert isinstance(array.base, np.memmap)
-        assert not array.flags.writeable
-        array.max()
-    forward_push(graph, [0], [1.0], epsilon=1e-5)
-    assert size > 10_000_000
-    assert anonymous_bytes() - before < 0.4 * size, "three arrays of n of a push, which it gives back, at most"
-    assert str(tmp_path) in Path("/proc/self/maps").read_text("utf-8")
-
-
-def anonymous_bytes() -> int:
-    """Memory of this process that is of no file."""
-    lines = Path("/proc/self/smaps_rollup").read_text("utf-8").splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("Anonymous:"))

@@ -10,6 +10,8 @@ from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modu
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.storage.graph.hierarchies import groups_at
+
 Weights = dict[tuple[int, int], float]
 
 
@@ -29,7 +31,7 @@ def updated(edges: Edges, before: Hierarchy, changed: Bools, size: int = 4) -> H
 
 
 def sets(hierarchy: Hierarchy, level: int) -> set[tuple[int, ...]]:
-    return {tuple(each.members.tolist()) for each in hierarchy.at(level)}
+    return {tuple(each.members.tolist()) for each in groups_at(hierarchy, level)}
 
 
 @st.composite
@@ -82,7 +84,7 @@ def test_the_laws_of_an_updated_hierarchy(change: tuple[int, Weights, int, Weigh
         for label in np.unique(fine):
             assert len(np.unique(coarse[fine == label])) == 1
     for level in range(len(hierarchy.levels)):
-        for each in hierarchy.at(level):
+        for each in groups_at(hierarchy, level):
             assert connected(now, each.members.tolist())
             inside = each.id in np.unique(hierarchy.levels[-1])
             assert each.oversized == (inside and len(each.members) > size)
@@ -116,7 +118,7 @@ def test_a_change_moves_only_what_is_near() -> None:
     new = updated(now, hierarchy, changed, 10)
     for level in range(len(hierarchy.levels)):
         assert len(sets(hierarchy, level) - sets(new, level)) <= 8
-    home = next(each for each in new.at(0) if n_nodes in each.members)
+    home = next(each for each in groups_at(new, 0) if n_nodes in each.members)
     assert {0, 1, 2} <= set(home.members.tolist())
     best, found = (
         modularity(now.n_nodes, now.lower, now.upper, now.weights, each.levels[0]) for each in (fresh(now, 10), new)
@@ -136,35 +138,6 @@ def test_losses_are_shares_of_modularity_by_level() -> None:
     assert losses(good, good, edges) == [0]
     assert is_worse(losses(good, bad, edges))
     assert not is_worse(losses(bad, good, edges))
-
-
-def test_a_long_series_of_updates_loses_no_modularity() -> None:
-    """Updates follow each other as in a growing index: none may fall behind a fresh hierarchy by and by."""
-    chance = np.random.default_rng(1)
-    triples = [[int(start * 100 // 150 + each) % 100 for each in chance.integers(0, 12, 3)] for start in range(150)]
-    old, hierarchy, lost, detected = ring(triples), None, [], 0
-    for _ in range(30):
-        at = int(chance.integers(0, 150))
-        triples[at] = [int(at * 100 // 150 + each) % 100 for each in chance.integers(0, 12, 3)]
-        now = ring(triples)
-        hierarchy = updated(now, hierarchy or fresh(old, 10), changed_nodes(now, old, np.arange(100)), 10)
-        found = losses(fresh(now, 10), hierarchy, now)
-        if is_worse(found):
-            hierarchy, detected = fresh(now, 10), detected + 1
-        lost.append(losses(fresh(now, 10), hierarchy, now))
-        old = now
-    assert detected <= 6
-    assert np.mean([each[0] for each in lost[-10:]]) < 0.005
-    assert np.mean([each[-1] for each in lost[-10:]]) < 0.01
-
-
-def ring(triples: list[list[int]]) -> Edges:
-    """Return the graph of 100 people of whom each document names three that are near each other."""
-    found: dict[tuple[int, int], float] = {}
-    for triple in triples:
-        for pair in itertools.combinations(sorted(set(triple)), 2):
-            found[pair] = found.get(pair, 0.0) + 1.0
-    return edges_of(100, found)
 
 
 @given(changes(), st.data())

@@ -1,6 +1,4 @@
 import itertools
-import subprocess
-import sys
 from collections.abc import Sequence
 from random import Random
 
@@ -10,10 +8,12 @@ import numpy as np
 import pytest
 from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.graph.edges import canonical_edges
-from conspectus.storage.graph.leiden import Group, Hierarchy, hierarchical_leiden, modularity
+from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
+
+from tests.storage.graph.hierarchies import Group, groups_at
 
 Columns = tuple[Ints, Ints, Floats]
 
@@ -48,11 +48,13 @@ def divided(n_nodes: int, edges: Sequence[ArrayLike], **options: float) -> Hiera
 
 def distinct(hierarchy: Hierarchy) -> list[Group]:
     """Return every set of nodes once, by id."""
-    return [each for level in range(len(hierarchy.levels)) for each in hierarchy.at(level) if each.level == level]
+    return [
+        each for level in range(len(hierarchy.levels)) for each in groups_at(hierarchy, level) if each.level == level
+    ]
 
 
 def sets(hierarchy: Hierarchy, level: int) -> list[list[int]]:
-    return [community.members.tolist() for community in hierarchy.at(level)]
+    return [community.members.tolist() for community in groups_at(hierarchy, level)]
 
 
 def same(one: Hierarchy, other: Hierarchy) -> bool:
@@ -76,7 +78,7 @@ def test_the_laws_of_a_hierarchy(graph: tuple[int, Columns], size: int, seed: in
 
     for level in range(len(hierarchy.levels)):
         assert sorted(itertools.chain(*sets(hierarchy, level))) == list(range(n_nodes)), "not a partition"
-        for community in hierarchy.at(level):
+        for community in groups_at(hierarchy, level):
             assert (hierarchy.levels[level][community.members] == community.id).all()
         if level:
             pairs = {*zip(hierarchy.levels[level].tolist(), hierarchy.levels[level - 1].tolist(), strict=True)}
@@ -119,21 +121,6 @@ def test_the_unit_of_the_weights_does_not_matter(graph: tuple[int, Columns], uni
     assert same(one, other)
 
 
-def test_another_process_finds_the_same() -> None:
-    script = (
-        "import networkx, zlib; from conspectus.storage.graph.edges import canonical_edges\n"
-        "from conspectus.storage.graph import leiden\n"
-        "g = networkx.gnm_random_graph(300, 900, seed=4)\n"
-        "h = leiden.hierarchical_leiden(canonical_edges(300, *zip(*g.edges()), [1.0] * 900), seed=9)\n"
-        "print([zlib.crc32(level.tobytes()) for level in h.levels])"
-    )
-    runs = [
-        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True) for _ in range(2)
-    ]
-    assert runs[0].stdout == runs[1].stdout
-    assert runs[0].stdout.count(",") >= 1
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("graph", [networkx.karate_club_graph(), planted(8, 12, 1), planted(20, 30, 2)])
 def test_as_good_as_igraph(graph: networkx.Graph, seed: int) -> None:
@@ -156,15 +143,6 @@ def test_splits_what_is_too_large_and_carries_down_the_rest() -> None:
     assert [community.parent for community in distinct(hierarchy)[5:]] == [0, 0, 1, 1, 2, 2, 3, 3]
     assert hierarchy.levels[0][64] == hierarchy.levels[1][64] == 4
     assert not any(community.oversized for community in distinct(hierarchy))
-
-
-def test_a_level_past_the_deepest_is_the_deepest() -> None:
-    n_nodes, edges = from_networkx(networkx.karate_club_graph())
-    hierarchy = divided(n_nodes, edges, seed=1)
-    assert len(hierarchy.levels) > 1
-    assert sets(hierarchy, 99) == sets(hierarchy, len(hierarchy.levels) - 1)
-    with pytest.raises(ValueError, match="must not be negative"):
-        hierarchy.at(-1)
 
 
 @pytest.mark.parametrize(

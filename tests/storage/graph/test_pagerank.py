@@ -112,29 +112,6 @@ def test_push_finds_the_exact_top_of_random_walks() -> None:
     assert np.mean(shares) >= 0.99
 
 
-@pytest.mark.parametrize(("count", "solver"), [(100, "push"), (101, "power")])
-def test_a_walk_from_many_seeds_is_exact(count: int, solver: str) -> None:
-    graph = heavy_tailed(5)
-    mass = np.arange(1.0, count + 1)
-    walk = personalized_pagerank(graph, [*range(count), 0], [*mass, 2.0])
-    restart = np.zeros(graph.n_nodes)
-    restart[:count] = mass
-    restart[0] += 2.0
-    assert walk.solver == solver
-    assert walk.dense(graph.n_nodes) == pytest.approx(prpack(graph, restart, 0.5), abs=1e-3)
-    assert (walk.residual < 1e-9) == (solver == "power")
-
-
-def test_push_reads_the_surroundings_only() -> None:
-    """A long path, both of whose ends would be read by a solver that looks at everything."""
-    length = 200_000
-    path = Adjacency.from_edges(length, np.arange(length - 1), np.arange(1, length), np.ones(length - 1))
-    path.indices[0] = path.indices[-1] = -1  # reading either raises IndexCorrupt
-    walk = forward_push(path, [length // 2], [1.0])
-    assert len(walk.nodes) < 60
-    assert walk.residual < 1e-5
-
-
 @given(st.lists(st.sampled_from([0.1, 0.2, 0.3]), min_size=1, max_size=12), st.integers(0, 14))
 def test_top_breaks_ties_by_id(scores: list[float], k: int) -> None:
     walk = PageRank(np.arange(len(scores)) * 3, np.array(scores), 0.0, 1, "push")

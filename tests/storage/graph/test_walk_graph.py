@@ -121,11 +121,6 @@ def test_documents_of_one_title_are_one_name() -> None:
     assert names.holders[place].tolist() == [2]
 
 
-def test_no_chunks() -> None:
-    assert names_of({}).names == []
-    assert walk_graph([], [], [], NO_NAMES).n_nodes == 0
-
-
 def test_the_graph_of_an_index_is_that_of_its_tables(context: Context) -> None:
     """Which chunks hold a name is not stored, but what the weights of its edges must be is."""
     graph = context.index.graph()

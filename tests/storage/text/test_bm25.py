@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.text.analysis import Analysis
-from conspectus.storage.text.bm25 import Bm25, open_terms, write_bm25, write_terms
+from conspectus.storage.text.bm25 import Bm25, write_bm25
 from conspectus.storage.text.names import words
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,26 +73,11 @@ def test_formula_and_columns_on_any_texts(
         assert index.inverse_document_frequency(word.key) == pytest.approx(idf)
 
 
-@pytest.mark.parametrize("passages", [["", "?!"], [], ["..."]])
-def test_texts_without_words(passages: list[str], tmp_path: Path) -> None:
-    index = made(tmp_path / "bm25", passages)
-    assert index.scores("anything").tolist() == [0.0] * len(passages)
-    assert not index.vocabulary
-    assert index.rows_with("anything").tolist() == []
-    assert any((tmp_path / "bm25").iterdir())  # an empty folder is lost in many a copy
-
-
 def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "bm25"
     write_bm25(folder, TEXTS, ["en"] * len(TEXTS))
     with pytest.raises(IndexCorrupt, match="ranks 7 rows; the table has 6"):
         Bm25.open(folder, 6)
-    analysis = folder / "analysis.json"
-    whole = analysis.read_bytes()
-    analysis.write_bytes(Analysis(["en"], {}).packed())
-    with pytest.raises(IndexCorrupt, match="not of its rows"):
-        Bm25.open(folder, len(TEXTS))
-    analysis.write_bytes(whole)
     for path in sorted(folder.iterdir()):
         whole = path.read_bytes()
         for content in (b"", b"junk", whole[: len(whole) // 2]):
@@ -101,31 +85,19 @@ def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
             with pytest.raises(IndexCorrupt, match="not a BM25 index"):
                 Bm25.open(folder, len(TEXTS))
         path.unlink()
-        if path.name != "analysis.json":  # which indexes of before there were stems do not have
-            with pytest.raises(IndexCorrupt, match="not a BM25 index"):
-                Bm25.open(folder, len(TEXTS))
+        with pytest.raises(IndexCorrupt, match="not a BM25 index"):
+            Bm25.open(folder, len(TEXTS))
         path.write_bytes(whole)
     with pytest.raises(IndexCorrupt):
         Bm25.open(tmp_path / "absent", len(TEXTS))
 
 
-def test_a_mapped_vocabulary_is_that_of_the_folder(tmp_path: Path) -> None:
+def test_terms_are_found_by_their_beginnings(tmp_path: Path) -> None:
     index = made(tmp_path / "bm25", TEXTS)
-    write_terms(tmp_path / "bm25", tmp_path / "terms")
-    mapped = Bm25.open(tmp_path / "bm25", len(TEXTS), open_terms(tmp_path / "terms"))
-    assert {**mapped.vocabulary, "": len(mapped.vocabulary)} == index.vocabulary  # bm25s adds an empty word
-    assert "unheard-of" not in mapped.vocabulary
+    assert "unheard-of" not in index.vocabulary
     for letter in ("c", "北", "z"):
-        assert sorted(mapped.starting(letter)) == sorted(index.starting(letter))
+        assert index.starting(letter) == sorted(term for term in index.vocabulary if term.startswith(letter))
     assert index.starting("c")
-    assert np.array_equal(mapped.scores("the cat sat"), index.scores("the cat sat"))
-    mapped.check_rows()
-    (tmp_path / "bm25" / "vocab.index.json").write_text("[]")
-    with pytest.raises(IndexCorrupt, match="not a BM25 index"):
-        write_terms(tmp_path / "bm25", tmp_path / "again")
-    (tmp_path / "terms" / "terms.arrow").write_bytes(b"junk")
-    with pytest.raises(IndexCorrupt, match="delete it"):
-        open_terms(tmp_path / "terms")
 
 
 def test_rows_outside_the_table_are_refused_when_they_are_used(tmp_path: Path) -> None:

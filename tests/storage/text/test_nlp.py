@@ -50,12 +50,6 @@ def test_statements_are_read_from_the_parse(english: SpacyAnnotator) -> None:
     assert ("Marie Curie", "born in", "Warsaw") in stated
 
 
-def test_the_same_text_gives_the_same_whatever_came_before(english: SpacyAnnotator) -> None:
-    first = english.annotate(TEXT)
-    english.annotate("Something else entirely about Zürich and the Rhine.")
-    assert english.annotate(TEXT) == first
-
-
 def test_texts_of_a_batch_are_annotated_as_alone(english: SpacyAnnotator) -> None:
     texts = [TEXT, "", *TEXT.split(". "), "Пушкин родился в Москве.", TEXT * 3, "It rained."] * 2
     assert english.annotate_all(texts) == [english.annotate(text) for text in texts]
@@ -79,12 +73,6 @@ def test_the_fallback_ends_names_with_their_sentence() -> None:
     text = "It was built at Bell Labs. Anders Ångström and J. R. R. Tolkien never met. Yesterday it rained on Paris."
     found = [phrase.text for phrase in RegexAnnotator().annotate(text).phrases]
     assert found == ["Bell Labs", "Anders Ångström", "J. R. R. Tolkien", "Paris"]
-
-
-@pytest.mark.parametrize("text", ["", " ", "\n\n", "...", "1234", "?!"])
-def test_a_text_without_words_holds_nothing(english: SpacyAnnotator, text: str) -> None:
-    assert RegexAnnotator().annotate(text).phrases == ()
-    assert english.annotate(text).triples == ()
 
 
 def test_a_pipeline_that_is_not_installed_is_named() -> None:

@@ -22,11 +22,6 @@ def test_case_width_composition_and_spacing_make_no_difference(name: str) -> Non
         assert entity_key(same) == entity_key(name)
 
 
-def test_no_single_character_loses_its_key() -> None:
-    signs = map(chr, range(0x20000))
-    assert all(key == entity_key(key) and key for key in (entity_key(s) for s in signs if not s.isspace()))
-
-
 @pytest.mark.parametrize(
     ("title", "names"),
     [

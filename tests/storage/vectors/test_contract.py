@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conspectus.storage.arrays import Vectors
-from conspectus.storage.vectors.base import VectorIndex
 from conspectus.storage.vectors.exact import ExactIndex
 from conspectus.storage.vectors.faiss_index import open_faiss, write_faiss
 from conspectus.storage.vectors.windowed import WindowedIndex, open_windowed, write_windowed
 
 DIMENSION = 24
-Make = Callable[[Vectors, Path], VectorIndex]
+Index = ExactIndex | WindowedIndex
+Make = Callable[[Vectors, Path], Index]
 
 
 def unit_rows(n: int, seed: int = 0, dimension: int = DIMENSION) -> Vectors:
@@ -20,13 +20,13 @@ def unit_rows(n: int, seed: int = 0, dimension: int = DIMENSION) -> Vectors:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def through_faiss(vectors: Vectors, folder: Path) -> VectorIndex:
+def through_faiss(vectors: Vectors, folder: Path) -> Index:
     path = folder / "x.faiss"
     write_faiss(path, vectors, exact_rows=10_000)
     return open_faiss(path, n_rows=len(vectors), dimension=DIMENSION)
 
 
-def through_files(vectors: Vectors, folder: Path) -> VectorIndex:
+def through_files(vectors: Vectors, folder: Path) -> Index:
     path = folder / "x.faiss"
     write_windowed(path, vectors, np.arange(len(vectors)), exact_rows=10_000)
     return open_windowed(path, n_rows=len(vectors), dimension=DIMENSION)
@@ -41,7 +41,7 @@ MEMBERS: dict[str, Make] = {
 
 
 @pytest.fixture(params=list(MEMBERS))
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Vectors], VectorIndex]:
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Vectors], Index]:
     return lambda vectors: MEMBERS[request.param](vectors, tmp_path)
 
 
@@ -52,7 +52,7 @@ def expected(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, np.nd
 
 
 @pytest.mark.parametrize("k", [1, 10, 600, 5000])
-def test_finds_what_numpy_finds(make: Callable[[Vectors], VectorIndex], k: int) -> None:
+def test_finds_what_numpy_finds(make: Callable[[Vectors], Index], k: int) -> None:
     vectors, queries = unit_rows(600), unit_rows(9, seed=1)
     index = make(vectors)
     assert (index.n_rows, index.dimension) == (600, DIMENSION)
@@ -63,7 +63,7 @@ def test_finds_what_numpy_finds(make: Callable[[Vectors], VectorIndex], k: int) 
     assert (scores.dtype, rows.dtype) == (np.float32, np.int64)
 
 
-def test_ties_go_to_the_smaller_row(make: Callable[[Vectors], VectorIndex]) -> None:
+def test_ties_go_to_the_smaller_row(make: Callable[[Vectors], Index]) -> None:
     few = unit_rows(5)
     vectors = few[np.random.default_rng(2).integers(0, 5, 400)]
     scores, rows = make(vectors).search(few, 30)
@@ -72,15 +72,7 @@ def test_ties_go_to_the_smaller_row(make: Callable[[Vectors], VectorIndex]) -> N
     np.testing.assert_allclose(scores, want_scores, rtol=0, atol=1e-7)
 
 
-def test_a_result_does_not_depend_on_the_other_queries(make: Callable[[Vectors], VectorIndex]) -> None:
-    index, queries = make(unit_rows(500)), unit_rows(70, seed=3)
-    together = index.search(queries, 7)
-    alone = [index.search(queries[i : i + 1], 7) for i in range(len(queries))]
-    np.testing.assert_array_equal(together[0], np.concatenate([scores for scores, _ in alone]))
-    np.testing.assert_array_equal(together[1], np.concatenate([rows for _, rows in alone]))
-
-
-def test_scores_of_chosen_rows_are_those_of_a_search(make: Callable[[Vectors], VectorIndex]) -> None:
+def test_scores_of_chosen_rows_are_those_of_a_search(make: Callable[[Vectors], Index]) -> None:
     index, queries = make(unit_rows(300)), unit_rows(4, seed=4)
     scores, rows = index.search(queries, 300)
     for i in range(4):
@@ -92,7 +84,7 @@ def test_scores_of_chosen_rows_are_those_of_a_search(make: Callable[[Vectors], V
 
 
 @pytest.mark.parametrize("n_rows", [0, 1])
-def test_small_indexes(make: Callable[[Vectors], VectorIndex], n_rows: int) -> None:
+def test_small_indexes(make: Callable[[Vectors], Index], n_rows: int) -> None:
     index = make(unit_rows(n_rows))
     scores, rows = index.search(unit_rows(3, seed=5), 10)
     assert scores.shape == rows.shape == (3, n_rows)
@@ -100,7 +92,7 @@ def test_small_indexes(make: Callable[[Vectors], VectorIndex], n_rows: int) -> N
     assert index.search(np.empty((0, DIMENSION), dtype=np.float32), 10)[0].shape == (0, n_rows)
 
 
-def test_what_does_not_fit_is_refused(make: Callable[[Vectors], VectorIndex]) -> None:
+def test_what_does_not_fit_is_refused(make: Callable[[Vectors], Index]) -> None:
     index = make(unit_rows(20))
     with pytest.raises(ValueError, match=r"\(any, 24\)"):
         index.search(unit_rows(2, dimension=8), 3)

@@ -45,14 +45,6 @@ def test_a_row_scores_its_best_window(counts: list[int], k: int, seed: int, few:
     np.testing.assert_allclose(index.scores(queries, asked), best[:, asked], rtol=0, atol=1e-7)
 
 
-def test_both_files_are_the_same_each_time(tmp_path: Path) -> None:
-    vectors, table_rows = unit_rows(200, 3), owners([4] * 50)
-    for name in ("a", "b"):
-        write_windowed(tmp_path / f"{name}.faiss", vectors, table_rows, exact_rows=50)
-    for suffix in (".faiss", ".codes", ".rows.npy"):
-        assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
-
-
 @pytest.mark.parametrize("table_rows", [[0, 1], [1, 2, 3], [0, 2, 2], [0, 1, 0], [0, 0, -1]])
 def test_table_rows_that_make_no_sense_are_not_written(tmp_path: Path, table_rows: list[int]) -> None:
     with pytest.raises(ValueError, match="every table row a vector"):
@@ -76,7 +68,7 @@ def test_damaged_or_foreign_rows_file(tmp_path: Path) -> None:
         with pytest.raises(IndexCorrupt):
             open_windowed(path, n_rows=3, dimension=8)
     np.save(beside, owners([2, 1, 3]))
-    with pytest.raises(IndexCorrupt, match="expected 6"):
+    with pytest.raises(IndexCorrupt, match="not 6 vectors"):
         open_windowed(path, n_rows=3, dimension=8)
     beside.unlink()
     with pytest.raises(IndexCorrupt, match=r"rows\.npy"):

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,14 +20,13 @@ from conspectus.prompts.client.window import Window
 from conspectus.prompts.replies.records import COMPLETE, ClaimRecord, RelationRecord
 from conspectus.prompts.replies.structured import Retried, Retrying
 from conspectus.storage.errors import BudgetReached
-from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Failure, Place
 from conspectus.storage.settings import ExtractionSettings, LlmSettings
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults
 from tests.tags import inside, prompt_of
-from tests.waiting import HELD, Together, wait_until
+from tests.waiting import Together
 
 TEXT = "Ada Lovelace met Charles Babbage in London in June 1833."
 
@@ -51,10 +49,6 @@ def is_claims(request: FakeRequest) -> bool:
 
 def is_choice(request: FakeRequest) -> bool:
     return "answer" in (request.schema or {}).get("properties", {})
-
-
-def text_of(request: FakeRequest) -> str:
-    return inside(request.prompt, "text")
 
 
 def client(server: FakeServer, memo: Memo | None = None, **settings: Any) -> ModelClient:  # noqa: ANN401
@@ -120,19 +114,6 @@ def test_three_replies_of_a_gleaning_keep_every_record_of_each() -> None:
         assert [bool(body.get("response_format")) for body in bodies] == [False, True, False, True, False]
 
 
-@pytest.mark.parametrize("without", [(), ("json_schema",), ("json_schema", "json_object")])
-def test_the_forced_choice_works_on_servers_without_schemas(without: tuple[Any, ...]) -> None:
-    def say(request: FakeRequest) -> str:
-        if "Answer Yes or No" in request.last:
-            return "Yes."
-        return reply(entity("Ada Lovelace" if len(request.messages) == 2 else "London"))
-
-    with FakeServer(say, without=without, unsupported="refuse") as server:
-        (found,), failures = extract(server, TEXT)
-        assert [each.name for each in found.entities] == ["Ada Lovelace", "London"]
-        assert not failures
-
-
 def test_title_and_headings_stand_above_the_passage() -> None:
     places = (Place(0, "heading", "Childhood", 1), Place(20, "heading", "School", 2))
     document = Document("d", "Ada Lovelace", "", TEXT, {}, len(TEXT), "", places)
@@ -163,29 +144,6 @@ def test_what_is_asked() -> None:
         assert prompt_of(body).startswith("You extract information.")
         assert prompt_of(body).count("Records:\n") == 3, "three examples, one of them empty"
         assert "c000" not in prompt_of(body), "no id, or a rename would cost calls"
-
-
-def test_works_products_concepts_and_what_a_document_is_about_are_asked_for_and_kept() -> None:
-    film = '("entity"<|>"Cold Harbour"<|>"film"<|>"Cold Harbour is a film.")##\n'
-    related = '("relationship"<|>"Cold Harbour"<|>"Ada"<|>"was directed by"<|>"Ada directed Cold Harbour."<|>8)##'
-    with FakeServer(scripted(f"{film}{related}<|COMPLETE|>", more="No")) as server:
-        (found,), failures = extract(server, TEXT)
-        prompt = prompt_of(server.requests[0].body or {})
-    assert "organization, person, geo, event, work, product, concept." in prompt
-    assert "What the document is about, which the title often names, always has a record, whatever its type." in prompt
-    assert [(each.name, each.type) for each in found.entities] == [("Cold Harbour", "film")]
-    assert [each.source for each in found.relations] == ["Cold Harbour"]
-    assert not failures
-
-
-def test_replies_are_remembered_with_the_chunk_they_came_from(tmp_path: Path) -> None:
-    memo = Memo(tmp_path / "memo.sqlite")
-    with FakeServer(scripted(reply(entity("Ada Lovelace")), reply(entity("London")))) as server:
-        first = extract(server, TEXT, "Another text.", memo=memo)
-        assert len(server.requests) == 6
-        assert len(memo.made_from(digest(TEXT))) == 3
-        assert extract(server, "Another text.", TEXT, memo=memo) == (first[0][::-1], first[1])
-        assert len(server.requests) == 6, "a second run sends nothing"
 
 
 def test_equal_texts_are_asked_for_once_and_fail_each() -> None:
@@ -283,23 +241,6 @@ def test_an_empty_list_of_claims_or_of_what_was_missed_is_no_loss(nothing: str) 
         assert not failures
 
 
-def test_nothing_is_asked_of_a_model_that_said_nothing() -> None:
-    with FakeServer(" ") as server:
-        _, failures = extract(server, TEXT)
-        assert len(server.requests) == 3, "once more, then in JSON, and no gleaning"
-        assert [each.detail for each in failures] == ["empty: "]
-
-
-def test_a_cut_off_reply_gives_what_was_whole_and_is_told() -> None:
-    said = reply(entity("Ada Lovelace"), entity("Charles Babbage", says="word " * 200))
-    with FakeServer(scripted(said, more="No")) as server:
-        (found,), failures = extract(server, TEXT, llm={"max_output_tokens": 60})
-        assert [each.name for each in found.entities] == ["Ada Lovelace"]
-        ((reason, detail),) = ((each.reason, each.detail) for each in failures)
-        assert reason == "lost record"
-        assert detail.startswith('it is not closed: ("entity"<|>"Charles Babbage"')
-
-
 CLAIM = (
     '("claim"<|>"Ada Lovelace"<|>"NONE"<|>"work"<|>"TRUE"<|>"1843"<|>"1843"<|>"She wrote notes."<|>"Ada wrote notes.")'
 )
@@ -325,32 +266,6 @@ def test_claims_have_a_prompt_of_their_own_and_do_not_wait_for_the_gleaning() ->
         assert server.measures.in_flight_peak == 2
         asked = [prompt_of(each.body) for each in server.requests if each.body]
         assert sum("These count as claims: what was written." in each for each in asked) == 2, "and in its gleaning"
-
-
-def test_failed_claims_leave_the_rest() -> None:
-    faults = Faults(script={"These count as claims": "500"})
-    with FakeServer(scripted(reply(entity("Ada Lovelace")), more="No"), faults=faults) as server:
-        (found,), failures = extract(server, TEXT, claims=True)
-        assert len(found.entities) == 1
-        assert [each.reason for each in failures] == ["the call of step claims failed"]
-
-
-def test_no_chunk_waits_for_another() -> None:
-    others = scripted(reply(entity("Ada")), reply(entity("London")))
-
-    def say(request: FakeRequest) -> FakeReply:
-        slow = text_of(request) == "slow" and len(request.messages) == 2
-        return FakeReply(str(others(request)), latency=HELD if slow else 0.0)
-
-    def replied(slow: bool) -> int:
-        return sum(bool(each.replied) for each in server.requests if ("slow" in prompt_of(each.body or {})) == slow)
-
-    with FakeServer(say) as server, ThreadPoolExecutor(1) as other:
-        extracting = other.submit(extract, server, "slow", *(f"Text {i}." for i in range(20)))
-        wait_until(lambda: replied(slow=False) == 60)  # three of each of the others: they are done
-        assert replied(slow=True) == 0
-        server.release()
-        extracting.result()
 
 
 def test_a_budget_ends_it_and_a_second_run_goes_on(tmp_path: Path) -> None:

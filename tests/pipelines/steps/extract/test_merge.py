@@ -8,7 +8,6 @@ from conspectus.pipelines.steps.extract.merge import Findings, Knowledge, merge
 from conspectus.storage import sql_engine
 from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import Chunk, Document, Mention
-from conspectus.storage.settings import ChunkSettings
 from conspectus.storage.spilled import spilling_to
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase, Triple
 from conspectus.storage.text.normalise import entity_key
@@ -54,16 +53,6 @@ def test_a_title_is_found_in_other_documents_also_without_its_parenthesis(
     assert {each.surface for each in novel if each.match == "alias"} == {"The Oak House"}
 
 
-def test_mentions_hold_the_words_at_their_spans(
-    knowledge: Knowledge, corpus: tuple[list[Document], list[Chunk], list[Annotation]]
-) -> None:
-    text_of = {each.id: each.text for each in corpus[0]}
-    chunk_of = {each.id: each for each in corpus[1]}
-    for each in knowledge.mentions:
-        if each.start is not None:
-            assert text_of[chunk_of[each.chunk_id].document_id][each.start : each.end] == each.surface
-
-
 def test_a_longer_known_name_hides_the_shorter_inside_it(knowledge: Knowledge) -> None:
     inside = [
         each
@@ -74,43 +63,11 @@ def test_a_longer_known_name_hides_the_shorter_inside_it(knowledge: Knowledge) -
     assert text.index("University of Oxford") + len("University of ") not in {each.start for each in inside}
 
 
-def test_relations_join_existing_entities_and_count_their_sentences(knowledge: Knowledge) -> None:
-    ids = {each.id for each in knowledge.entities}
-    mentioned = Counter(each.relation_id for each in knowledge.mentions if each.relation_id)
-    assert knowledge.relations
-    for each in knowledge.relations:
-        assert {each.source_id, each.target_id} <= ids
-        assert each.weight == mentioned[each.id]
-
-
 def test_a_relation_of_a_dropped_or_covered_phrase_goes_to_the_name_that_stands_there(
     knowledge: Knowledge,
 ) -> None:
     stated = {(each.source_id, each.predicate, each.target_id) for each in knowledge.relations}
     assert (id_of("Paul Marlow"), "is", id_of("English novelist")) in stated
-
-
-def test_the_order_of_documents_leaves_no_trace(
-    knowledge: Knowledge, corpus: tuple[list[Document], list[Chunk], list[Annotation]]
-) -> None:
-    documents, chunks, annotations = corpus
-    assert merge(documents[::-1], chunks[::-1], annotations[::-1]) == knowledge
-
-
-def test_text_repeated_by_overlapping_chunks_counts_once() -> None:
-    from conspectus.pipelines.steps.chunks import split_document
-
-    sentence = "Ada Lovelace met Charles Babbage in London in the spring of that year."
-    text = " ".join([sentence] * 8)
-    document = Document("d", "", "d.txt", text, {}, len(text), "")
-    chunks = split_document(document, ChunkSettings(chunk_size=40, chunk_overlap=20))
-    assert sum(len(chunk.text) for chunk in chunks) > len(text), "the chunks must overlap"
-    annotations = samples.annotations(chunks)
-    whole = merge([document], chunks, annotations)
-    met = next(each for each in whole.relations if each.predicate == "meet")
-    assert met.weight == 8
-    ada = next(each for each in whole.entities if each.name == "Ada Lovelace")
-    assert ada.frequency == len(chunks)
 
 
 def one_chunk(text: str, *, title: str = "") -> tuple[list[Document], list[Chunk]]:

@@ -111,25 +111,6 @@ def test_one_name_is_one_entity_of_the_majority_type(made: ModelKnowledge) -> No
     assert named(made, "Charles Babbage").degree == 3
 
 
-def test_spans_are_those_of_the_text(made: ModelKnowledge) -> None:
-    assert places(made, "Charles Babbage") == {
-        ("c0", ADA.index("Charles"), "exact", "Charles Babbage"),
-        ("c1", 0, "exact", "Charles Babbage"),
-        ("c1", None, "chunk", "Charles Babbage"),  # the title
-    }
-    assert ("c0", ADA.index("ADA"), "exact", "ADA LOVELACE") in places(made, "Ada Lovelace")
-    assert ("c2", 18, "exact", "Ada  Lovelace") in places(made, "Ada Lovelace"), "named by no record of its chunk"
-    assert places(made, "Analytical Engine") == {("c0", None, "chunk", "Analytical Engine")}
-
-
-def test_all_mentions_hold_the_words_at_their_spans(made: ModelKnowledge) -> None:
-    texts = {f"c{number}": text for number, (text, _) in enumerate(PASSAGES.values())}
-    for each in made.knowledge.mentions:
-        assert (each.start is None) == (each.match == "chunk")
-        if each.start is not None:
-            assert texts[each.chunk_id][each.start : each.end] == each.surface
-
-
 def test_descriptions_stand_with_the_chunk_they_come_from(made: ModelKnowledge) -> None:
     told = {
         (each.chunk_id, each.description)
@@ -141,13 +122,6 @@ def test_descriptions_stand_with_the_chunk_they_come_from(made: ModelKnowledge) 
     assert made.entity_descriptions[id_of("Ada Lovelace")] == both
     assert named(made, "Ada Lovelace").description == "", "a later step describes it"
     assert id_of("Royal Society") not in made.entity_descriptions
-
-
-def test_several_descriptions_of_one_chunk_are_all_kept() -> None:
-    made = merged({"0": ("Ada wrote.", found(person("Ada", "She wrote."), person("ada", "A countess.")))})
-    (mention,) = made.knowledge.mentions
-    assert mention.description == "A countess.\nShe wrote."
-    assert made.entity_descriptions[id_of("Ada")] == ["A countess.", "She wrote."]
 
 
 def test_an_end_that_no_record_names_is_an_entity_too(made: ModelKnowledge) -> None:
@@ -185,15 +159,6 @@ def test_the_evidence_of_a_relation_is_the_sentence_that_names_both_ends(made: M
     assert evidence[pair, "c0"] == (0, len(first), "exact", first, "Ada Lovelace met Charles Babbage.")
     engine = between(made, "Charles Babbage", "Analytical Engine").id
     assert evidence[engine, "c0"] == (None, None, "chunk", "", "Charles Babbage built it.")
-
-
-def test_of_several_sentences_the_one_that_says_it() -> None:
-    text = "Ada saw Byron. Ada danced with Byron at the ball. Ada left Byron."
-    says = ("Ada and Byron danced at a ball.", "Ada left Byron for good.")
-    made = merged({"0": (text, found(*(met("Ada", "Byron", 5, each) for each in says)))})
-    surfaces = {each.description: each.surface for each in made.knowledge.mentions if each.relation_id}
-    assert surfaces == {says[0]: "Ada danced with Byron at the ball.", says[1]: "Ada left Byron."}
-    assert between(made, "Ada", "Byron").weight == 2
 
 
 def test_claims_point_at_their_words(made: ModelKnowledge) -> None:
@@ -264,12 +229,6 @@ def test_what_overlapping_chunks_both_state_counts_once() -> None:
     assert between(twice, "Ada Lovelace", "Charles Babbage").weight == 1
 
 
-def test_identical_records_of_several_replies_count_once() -> None:
-    made = merged({"0": ("Ada saw Byron.", found(*[person("Ada")] * 3, *[met("Ada", "Byron")] * 3))})
-    assert between(made, "Ada", "Byron").weight == 1
-    assert made.entity_descriptions[id_of("Ada")] == ["Ada is told of."]
-
-
 def test_the_order_of_chunks_and_documents_leaves_no_trace(made: ModelKnowledge) -> None:
     documents, chunks, extractions = corpus(PASSAGES)
     pairs = list(zip(chunks, extractions, strict=True))
@@ -278,21 +237,3 @@ def test_the_order_of_chunks_and_documents_leaves_no_trace(made: ModelKnowledge)
         random.Random(seed).shuffle(documents)
         shuffled = merge_extractions(documents, [each for each, _ in pairs], [each for _, each in pairs])
         assert shuffled == made
-
-
-@pytest.mark.parametrize(
-    ("text", "one", "other"),
-    [
-        ("林黛玉住在潇湘馆。她常与贾宝玉在潇湘馆见面。", "林黛玉", "潇湘馆"),
-        ("وُلدت زها حديد في بغداد. درست في لندن.", "زها حديد", "بغداد"),
-        ("Ζει στην Αθήνα η Μαρία Κάλλας.", "Μαρία Κάλλας", "Αθήνα"),
-    ],
-)
-def test_other_scripts_have_spans_and_evidence(text: str, one: str, other: str) -> None:
-    made = merged({"0": (text, found(person(one), person(other, kind="地点"), met(one, other)))})
-    assert {each.match for each in made.knowledge.mentions} == {"exact"}
-    assert named(made, one).name == one
-    (evidence,) = (each for each in made.knowledge.mentions if each.relation_id)
-    assert one in evidence.surface
-    assert other in evidence.surface
-    assert evidence.surface in text

@@ -80,11 +80,6 @@ def test_another_pipeline_is_another_memory(memo: Memo) -> None:
         assert len(runner.shards) == 1
 
 
-def test_the_size_of_a_shard_leaves_no_trace(chunks: list[Chunk], tmp_path: Path) -> None:
-    one, other = (annotate_chunks(chunks, REGEX, Memo(tmp_path / str(size)), RunHere(), size)[0] for size in (1, 1000))
-    assert one == other
-
-
 def test_a_text_that_the_pipeline_cannot_take_is_a_failure_and_the_others_go_on(
     chunks: list[Chunk], memo: Memo
 ) -> None:
@@ -100,18 +95,6 @@ def test_a_text_that_the_pipeline_cannot_take_is_a_failure_and_the_others_go_on(
     again = Watched()
     assert annotate_chunks(given, SPACY, memo, again, 64) == (found, failures)
     assert again.shards == [[("", too_long.text)]]  # what failed is tried again, what was done is not
-
-
-def test_two_chunks_of_a_text_that_fails_are_two_failures(memo: Memo) -> None:
-    text = "word " * 200_001
-    _, failures = annotate_chunks([chunk("a", text), chunk("b", text)], SPACY, memo, RunHere(), 64)
-    assert [each.item_id for each in failures] == ["a", "b"]
-
-
-def test_no_chunks_need_no_pipeline(memo: Memo) -> None:
-    runner = Watched()
-    assert annotate_chunks([], ExtractionSettings(pipeline="absent"), memo, runner, 64) == ([], [])
-    assert runner.shards == []
 
 
 def test_what_is_remembered_comes_back_whole(memo: Memo) -> None:

@@ -1,6 +1,5 @@
 """Named entities and triples of open information extraction, merged and tied to the text."""
 
-import random
 from collections.abc import Sequence
 
 from conspectus.pipelines.steps.extract.merge import Knowledge
@@ -75,22 +74,6 @@ def test_a_triple_points_at_the_sentence_that_names_both_ends() -> None:
         assert (mention.match, mention.start) == ("chunk", None)
 
 
-def test_places_are_those_of_the_document() -> None:
-    text = f"Nothing is named here. {MAULE.text}"
-    later = chunk("c", MAULE.text, start=23)
-    knowledge = merge_open([document("d", text)], [Annotated(later, FOUND)])
-    spans = [each for each in knowledge.mentions if each.start is not None]
-    assert len(spans) == 4
-    assert all(text[each.start : each.end] == each.surface for each in spans)
-
-
-def test_a_name_of_one_chunk_is_found_in_another_but_a_phrase_is_not() -> None:
-    other = chunk("e", "Nobody in Mora knew the Tarn mill or Ada Maule.", "f")
-    knowledge = merged([Annotated(MAULE, FOUND), Annotated(other)])
-    assert {each.chunk_id for each in mentions(knowledge, entity(knowledge, "Mora"))} == {"c", "e"}
-    assert {each.chunk_id for each in mentions(knowledge, entity(knowledge, "Tarn mill"))} == {"c"}
-
-
 def test_a_title_is_an_alias_and_stands_for_its_chunks() -> None:
     told = chunk("c", "Apollo toured Mora.")
     found = extraction(["Mora"], ("Apollo (band)", "toured", "Mora"))
@@ -101,14 +84,6 @@ def test_a_title_is_an_alias_and_stands_for_its_chunks() -> None:
     assert relation.description == "Apollo toured Mora."
 
 
-def test_one_name_is_one_node_however_it_is_written() -> None:
-    twice = extraction(["MORA"], ("Ada Maule", "was  born in", "mora"))
-    knowledge = merged([Annotated(MAULE, FOUND), Annotated(chunk("e", "Ada Maule, MORA.", "f"), twice)])
-    assert len([each for each in knowledge.entities if each.name.casefold() == "mora"]) == 1
-    born = [each for each in knowledge.relations if each.predicate == "was born in"]
-    assert [(each.weight, each.chunk_ids) for each in born] == [(2.0, ("c", "e"))]
-
-
 def test_annotated_chunks_stand_beside_extracted_ones() -> None:
     other = chunk("e", "Tom Reyes left Mora.", "f")
     tom, mora = Phrase(0, 9, "Tom Reyes", "PERSON"), Phrase(15, 19, "Mora", "GPE")
@@ -117,13 +92,6 @@ def test_annotated_chunks_stand_beside_extracted_ones() -> None:
     assert entity(knowledge, "Tom Reyes").type == "PERSON"
     assert set(entity(knowledge, "Mora").types) == {NAME, "GPE"}
     assert {each.predicate for each in knowledge.relations} == {"was born in", "ran", "left"}
-
-
-def test_the_order_of_the_chunks_leaves_no_trace() -> None:
-    found = [Annotated(chunk(str(i), f"Ada Maule met Guest {i} in Mora.", str(i)), FOUND) for i in range(6)]
-    shuffled = found[:]
-    random.Random(3).shuffle(shuffled)
-    assert merged(found) == merged(shuffled)
 
 
 def test_what_is_unusable_is_told() -> None:

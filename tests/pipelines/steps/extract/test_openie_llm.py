@@ -16,7 +16,6 @@ from conspectus.storage.settings import LlmSettings
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
 from tests.tags import prompt_of
-from tests.waiting import Together
 
 TEXT = "Ada Maule was born in Mora."
 NER = {"entities": ["Ada Maule", "Mora"]}
@@ -69,22 +68,6 @@ def test_entities_first_then_triples_that_are_given_them() -> None:
         assert prompt.count("Example.") == 1  # one shot
 
 
-def test_equal_texts_are_asked_once_and_all_at_once() -> None:
-    texts = [TEXT, "Other.", TEXT, "Third."]
-    with FakeServer(saying()) as server:
-        server.change(latency=Together(server, 3))
-        found, _ = extract(server, *texts)
-    assert found == [WHOLE] * 4
-    assert len(prompts(server)) == 6
-    assert server.measures.in_flight_peak == 3
-
-
-def test_a_persona_stands_first() -> None:
-    with FakeServer(saying()) as server:
-        asyncio.run(extract_open([], chunks_of(TEXT), client(server), persona="You are a botanist."))
-    assert all(each.startswith("You are a botanist.") for each in prompts(server))
-
-
 def test_what_cannot_be_used_is_a_failure_of_its_chunk() -> None:
     said = {"triples": [*TRIPLES["triples"], ["Ada Maule", "left"], ["Mora", "is", "mora"]]}
     with FakeServer(saying({"entities": ["Ada Maule", "Mora", " "]}, said)) as server:
@@ -111,14 +94,6 @@ def test_one_call_that_fails_leaves_the_other(ner: Said, triples: Said, left: Op
     assert found == [left]
     assert failure.reason == f"the call of step {step} failed"
     assert failure.detail
-
-
-def test_of_a_reply_that_was_cut_off_the_complete_part_stays() -> None:
-    cut = FakeReply('{"triples": [["Ada Maule", "was born in", "Mora"], ["Ada Maule", "li', finish="length")
-    with FakeServer(saying(triples=cut)) as server:
-        found, failures = extract(server, TEXT)
-    assert found == [WHOLE]
-    assert [each.reason for each in failures] == ["the reply of step openie_triples was cut off"]
 
 
 def test_only_a_reply_that_lost_something_is_asked_for_again(tmp_path: Path) -> None:

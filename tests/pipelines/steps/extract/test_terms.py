@@ -80,7 +80,9 @@ def test_a_common_word_that_is_spread_evenly_is_not_what_a_corpus_is_about() -> 
     uneven = ["The barge tows a barge, and that barge a barge." if at < 12 else "Nothing was seen." for at in range(40)]
     texts = [f"{one} {other}" for one, other in zip(even, uneven, strict=True)]
     assert chosen(texts, ("rope", CONCEPT), ("barge", CONCEPT)) == {"barge": CONCEPT}
-    words = WordStatistics((text, "en") for text in texts)
+    words = WordStatistics()
+    for text in texts:
+        words.add(text, "en")
     assert words.unevenness("rope", "en") == 0
 
 

@@ -8,14 +8,6 @@ def claim(subject: str) -> ClaimRecord:
 
 
 @pytest.mark.parametrize(
-    "record",
-    [EntityRecord("Ada", "", ""), EntityRecord("北京", "geo", ""), RelationRecord("A", "B", "", None), claim("Ada")],
-)
-def test_what_has_its_names_can_be_used(record: EntityRecord | RelationRecord | ClaimRecord) -> None:
-    assert flaw(record) == ""
-
-
-@pytest.mark.parametrize(
     ("record", "why"),
     [
         (EntityRecord("\u200b", "person", "Nobody."), "has no name"),

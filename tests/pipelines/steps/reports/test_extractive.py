@@ -34,11 +34,6 @@ def reports(context: Context, sentences: Sentences) -> list[Report]:
     return reports_of(context, sentences)
 
 
-def test_it_is_what_was_published(reports: list[Report], context: Context) -> None:
-    assert reports == context.index.rows(Report)
-    assert [each.id for each in reports] == sorted({each.id for each in reports})
-
-
 def test_each_community_of_enough_members_has_one_report(reports: list[Report], context: Context) -> None:
     communities = {each.id: each for each in context.index.rows(Community)}
     reported = [communities[each.community_id] for each in reports]
@@ -49,13 +44,6 @@ def test_each_community_of_enough_members_has_one_report(reports: list[Report], 
         assert each.level == community.level
     due = {each.id for each in communities.values() if each.size >= 3 and each.same_as is None}
     assert len(due) - len(reports) <= 0.05 * len(due)  # those without a sentence to quote have none
-
-
-@pytest.mark.parametrize("min_size", [2, 6])
-def test_the_least_size_is_a_setting(min_size: int, context: Context, sentences: Sentences) -> None:
-    communities = {each.id: each for each in context.index.rows(Community)}
-    found = reports_of(context, sentences, min_size=min_size)
-    assert min(communities[each.community_id].size for each in found) == min_size
 
 
 def test_each_finding_is_a_sentence_of_the_documents_about_members(

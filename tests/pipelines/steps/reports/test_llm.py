@@ -1,21 +1,17 @@
 import asyncio
 import json
-import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from conspectus.pipelines.steps.reports.cite import ReportAnswer
 from conspectus.pipelines.steps.reports.llm import GIVES_UP_AFTER, StandIn, write_reports
 from conspectus.pipelines.steps.reports.prompt import Elements, without
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.window import Window
 from conspectus.prompts.language_model import Reply, Request
-from conspectus.prompts.replies.typed import read_answer
 from conspectus.storage.hashing import short_id
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import (
@@ -35,7 +31,7 @@ from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults, Recorded
+from benchmarks.fake_server import FakeRequest, FakeServer, Faults, Recorded
 from tests.tags import inside, prompt_of
 from tests.waiting import LIMIT, Together
 
@@ -477,26 +473,6 @@ def test_a_report_without_any_support_is_none() -> None:
     ]
 
 
-def test_malformed_replies_are_mended_or_asked_for_again_or_lost() -> None:
-    good = answer()
-    half = json.loads(answer())
-    two = json.dumps({**half, "findings": half["findings"] * 2})
-    cut = FakeReply(two[: two.rindex("It is told")], finish="length")
-    cases: list[tuple[list[str | FakeReply], int, list[str]]] = [
-        ([f"Here it is:\n```json\n{good}\n```"], 1, []),
-        ([answer(rating=85), good], 1, []),
-        ([answer(rating=85)], 0, ["the model gave no report"]),
-        ([answer(title=" "), good], 1, []),
-        (["no idea"], 0, ["the model gave no report"]),
-        ([cut], 1, ["the report was cut off"]),
-    ]
-    for replies, count, reasons in cases:
-        with FakeServer(replies) as server:
-            reports, failures = written([SMALL], elements(), model_of(server))
-            assert (len(reports), [each.reason for each in failures]) == (count, reasons)
-            assert all(len(each.findings) == 1 for each in reports)
-
-
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(0, 60)), min_size=1, max_size=7),
     st.integers(16, 500),
@@ -528,26 +504,6 @@ class Wordy:
         return Reply(answer("Wordy", label[:2], summary="so " * (length + 1)), "m", "stop", 1, 1)
 
 
-def test_nothing_is_paid_twice_and_order_does_not_matter(tmp_path: Path) -> None:
-    memo = Memo(tmp_path / "memo.sqlite")
-    communities, of = hierarchy([4, 5, 3, 6])
-    rows = _rows_of(of)
-    ties = [relation(*of[id_].order[:2]) for id_ in communities[-1].relation_ids]
-    with FakeServer(of_part) as server:
-        first = written(communities, of, model_of(server, memo), max_input_tokens=400)
-        assert len(server.requests) == 5
-        for seed in range(3):
-            mixed = Elements(_shuffled(rows, seed), _shuffled(ties, seed), [], [], CHUNKS[::-1])
-            assert written(_shuffled(communities, seed), mixed, model_of(server, memo), max_input_tokens=400) == first
-        renamed = [
-            Community(f"new {each.id}", each.level, each.parent_id and f"new {each.parent_id}", None, False,
-                      *_members(each))
-            for each in communities
-        ]  # fmt: skip
-        assert len(written(renamed, of, model_of(server, memo), max_input_tokens=400)[0]) == 5
-        assert len(server.requests) == 5
-
-
 class Babbling:
     """A model on a machine of two slots that writes no report."""
 
@@ -570,20 +526,6 @@ def test_a_model_that_cannot_write_reports_is_not_asked_for_all() -> None:
     assert (len(reports), len({each.item_id for each in failures})) == (0, 40), "each loss is a row"
 
 
-def _shuffled(rows: list[Row], seed: int) -> list[Row]:
-    return random.Random(seed).sample(rows, len(rows))
-
-
-def test_replies_in_the_form_of_models_are_read() -> None:
-    """See tests/pipelines/data/README.md."""
-    lines = (Path(__file__).parents[2] / "data" / "reports.jsonl").read_text("utf-8").splitlines()
-    read = [read_answer(json.loads(line)["reply"], ReportAnswer) for line in lines]
-    assert len(read) == 6
-    assert sum(len(each.findings) for each in read) == 23
-    assert all(each.rating_explanation for each in read)
-    assert {records for each in read for finding in each.findings for records in finding.records} == set()
-
-
 def test_a_report_waits_for_its_own_descriptions_only() -> None:
     communities, of = hierarchy([4, 4])
     parts = [replace(each, parent_id=None) for each in communities if each.level]
@@ -599,12 +541,3 @@ def test_a_report_waits_for_its_own_descriptions_only() -> None:
     with FakeServer(of_part) as server:
         assert len(asyncio.run(asyncio.wait_for(write(server), LIMIT))) == 2
         assert [_about(sent(each)) for each in server.requests] == ["P1", "P0"]
-
-
-def test_an_element_takes_the_description_that_is_there_when_it_is_made() -> None:
-    told: dict[str, str] = {}
-    of = Elements(PEOPLE, TIES, [], MENTIONS, CHUNKS, told)
-    told["ada"] = "Summed up."
-    assert of["ada"].text.endswith(": Summed up.")
-    told["ada"] = "Too late."
-    assert of.of(["ada"], [])[0].text.endswith(": Summed up.")

@@ -88,10 +88,3 @@ def test_nothing_is_said_twice_and_no_scrap_is_added() -> None:
     )
     ada, bo = np.array([0, 1, 3]), np.array([2])
     assert sorted(most_telling(sentences, [ada, bo], 4, 200)) == [0, 2]
-
-
-def test_nobody_and_nothing() -> None:
-    sentences = made(["Ada keeps the lists of ships."])
-    assert most_telling(sentences, [], 5, 100) == []
-    assert most_telling(sentences, [np.zeros(0, np.int64)], 5, 100) == []
-    assert most_telling(sentences, [np.array([0])], 5, 1) == [0], "one at least, however long"

@@ -6,15 +6,11 @@ import json
 import random
 from dataclasses import asdict, replace
 from pathlib import Path
+from statistics import stdev
 
 import pytest
 from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, GraphQuestion
-from conspectus.pipelines.train.gretriever.plan import (
-    SeedRun,
-    SoftPromptPlan,
-    SoftPromptTraining,
-    deviation,
-)
+from conspectus.pipelines.train.gretriever.plan import SeedRun, SoftPromptPlan, SoftPromptTraining
 from conspectus.pipelines.train.gretriever.train import graphs_as_asked, of_settings, train_gretriever
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.menu import find_retriever
@@ -143,7 +139,7 @@ def test_the_report_is_of_all_seeds(llama: Path, tmp_path: Path) -> None:
     scores = [each.score for each in report.runs]
     assert [each.seed for each in report.runs] == [5, 6, 7]
     assert report.mean == pytest.approx(sum(scores) / 3)
-    assert report.deviation == deviation(scores)
+    assert report.deviation == stdev(scores)
     assert report.kept == min(report.runs, key=lambda each: each.validation_loss).seed
     kept = tmp_path / "out" / "seeds" / str(report.kept) / LEARNED
     assert (tmp_path / "out" / LEARNED).read_bytes() == kept.read_bytes()
