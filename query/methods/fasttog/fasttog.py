@@ -27,36 +27,11 @@ from conspectus.query.methods.fasttog.local_search import CommunityCandidate, Co
 from conspectus.query.question.topics import Topics, find_topics
 from conspectus.query.types import Answer, Evidence, Say, Step, ignore_pieces
 from conspectus.query.types.trace import Chain, Considered, Hop
+from conspectus.query.walk.decisions import Choice, Verdict, log_verdict
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
 from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.passages import unanswered
-from conspectus.query.walk.provenance import numbers_of, open_grounds
-
-
-@dataclass(frozen=True, slots=True)
-class CommunityPick:
-    """The positions of the chosen candidates, best first, and the reason if there are none.
-
-    `scores` has one score per candidate if the policy computes them.
-    """
-
-    places: tuple[int, ...]
-    why: str
-    scores: tuple[float, ...] = ()
-    calls: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ChainVerdict:
-    """Whether the chains answer the question; `relations` are the supporting relation rows, best first."""
-
-    answered: bool
-    text: str = ""
-    names: tuple[str, ...] = ()
-    relations: tuple[int, ...] = ()
-    why: str = ""
-    calls: int = 0
-    considered: tuple[Considered, ...] = ()
+from conspectus.query.walk.provenance import answer_by_triples
 
 
 @dataclass(slots=True)
@@ -72,15 +47,15 @@ class CommunityPolicy(Protocol):
 
     async def pick(
         self, chain: Sequence[CommunityCandidate], candidates: Sequence[CommunityCandidate], most: int
-    ) -> CommunityPick:
+    ) -> Choice:
         """Choose up to `most` helpful candidates; `chain` is empty at the start."""
         ...
 
-    async def reason(self, chains: Sequence[CommunityChain]) -> ChainVerdict:
+    async def reason(self, chains: Sequence[CommunityChain]) -> Verdict:
         """Return whether and how the chains answer the question."""
         ...
 
-    async def finish(self, chains: Sequence[CommunityChain], verdict: ChainVerdict, /) -> ChainVerdict:
+    async def finish(self, chains: Sequence[CommunityChain], verdict: Verdict, /) -> Verdict:
         """Return the final verdict of a walk without an answer."""
         ...
 
@@ -96,25 +71,25 @@ class CommunityWalk:
     chains: list[CommunityChain] = field(default_factory=list)
     _visited: set[Members] = field(default_factory=set)
 
-    async def run(self) -> ChainVerdict:
+    async def run(self) -> Verdict:
         """Walk until the chains give an answer, all have ended, or D rounds are over."""
         self._visited = {(subject,) for subject in self.subjects}
         self.chains = await self._start(self.search.settings.width)
-        verdict = ChainVerdict(False, why="nothing was picked at the start")
+        verdict = Verdict(False, why="nothing was picked at the start")
         if self.chains:
             verdict = await self._reason(0)
         for depth in range(1, self.search.settings.max_depth + 1):
             alive = [(number, chain) for number, chain in enumerate(self.chains, 1) if not chain.ended]
-            if verdict.answered or not alive:
+            if verdict.sufficient or not alive:
                 break
             stepped = [await self._step(depth, number, chain) for number, chain in alive]
             if any(stepped):
                 verdict = await self._reason(depth)
-        if not verdict.answered:
+        if not verdict.sufficient:
             final = await self.policy.finish(self.chains, verdict)
             if final is not verdict:
                 verdict = final
-                self._log_verdict("answer", self.depth, verdict)
+                log_verdict(self.log, "answer", self.depth, verdict, f"{len(self.chains)} chains")
         for chain in self.chains:
             hops = [hop for step in chain.steps for hop in hops_of(self.search.graph, step)]
             communities = (chain.steps[0].origin, *(step.nodes for step in chain.steps))
@@ -129,45 +104,42 @@ class CommunityWalk:
     async def _start(self, width: int) -> list[CommunityChain]:
         found = [self.search.around((subject,), self._visited) for subject in self.subjects]
         pool = _pooled([candidate for searched in found for candidate in searched.kept])
-        picked = await self.policy.pick((), pool, width) if pool else CommunityPick((), "no candidates")
-        self._visited |= {pool[place].nodes for place in picked.places}
+        picked = await self.policy.pick((), pool, width) if pool else Choice((), why="no candidates")
+        self._visited |= {pool[place].nodes for place in picked.kept}
         at = ", ".join(spoken(self.search.graph.names[subject]) for subject in self.subjects)
         self._log_pick(0, at or "the question", found, pool, picked)
-        return [CommunityChain([pool[place]]) for place in picked.places]
+        return [CommunityChain([pool[place]]) for place in picked.kept]
 
     async def _step(self, depth: int, number: int, chain: CommunityChain) -> bool:
         """Extend a chain by one community, or end it; return whether the evidence changed."""
         found = self.search.around(chain.steps[-1].nodes, self._visited)
-        picked = CommunityPick((), "no candidates")
+        picked = Choice((), why="no candidates")
         if found.kept:
             picked = await self.policy.pick(chain.steps, found.kept, 1)
         self._log_pick(depth, f"chain {number}", [found], found.kept, picked)
-        if not picked.places:
+        if not picked.kept:
             chain.ended = picked.why or "none of the candidates was picked"
             return False
-        chain.steps.append(found.kept[picked.places[0]])
+        chain.steps.append(found.kept[picked.kept[0]])
         self._visited.add(chain.steps[-1].nodes)
         return True
 
-    async def _reason(self, depth: int) -> ChainVerdict:
+    async def _reason(self, depth: int) -> Verdict:
         verdict = await self.policy.reason(self.chains)
-        self._log_verdict("reasoning", depth, verdict)
+        log_verdict(self.log, "reasoning", depth, verdict, f"{len(self.chains)} chains")
         return verdict
 
-    def _log_verdict(self, stage: str, depth: int, verdict: ChainVerdict) -> None:
-        outcome = f"{'answered' if verdict.answered else 'not answered'}: {verdict.text or verdict.why}"
-        self.log.add(stage, depth, f"{len(self.chains)} chains", verdict.considered, outcome, verdict.calls)
-
     def _log_pick(
-        self, depth: int, at: str, found: Sequence[Searched], pool: Sequence[CommunityCandidate], picked: CommunityPick
+        self, depth: int, at: str, found: Sequence[Searched], pool: Sequence[CommunityCandidate], picked: Choice
     ) -> None:
         """Log a choice and the candidates pruned by the search before it."""
+        score_of = dict(zip(picked.kept, picked.scores, strict=False))
         considered = [
             Considered(
                 self._label(candidate),
-                place in picked.places,
-                "picked" if place in picked.places else "not picked",
-                picked.scores[place] if picked.scores else None,
+                place in picked.kept,
+                "picked" if place in picked.kept else "not picked",
+                score_of.get(place),
             )
             for place, candidate in enumerate(pool)
         ]
@@ -184,7 +156,7 @@ class CommunityWalk:
             f"{sum(searched.seen for searched in found)} visited before, "
             f"{sum(searched.apart for searched in found)} without an edge here, "
             f"{sum(len(searched.pruned) for searched in found)} pruned, {len(pool)} to choose from: "
-            f"{len(picked.places)} picked" + (f" ({picked.why})" if picked.why else "")
+            f"{len(picked.kept)} picked" + (f" ({picked.why})" if picked.why else "")
         )
         self.log.add("communities", depth, at, considered, outcome, picked.calls)
 
@@ -268,15 +240,11 @@ class FastToG(TopicMethod):
         assembly.add(subjects.step, *walk.log.steps())
         assembly.depth = walk.depth
         evidence = Evidence(walk=walk.log.trace())
-        if verdict.answered:
-            grounds = open_grounds(self._context)
-            answer = assembly.assemble(
-                f"{verdict.text} {numbers_of(len(verdict.relations)) or UNVERIFIED}",
-                citations=grounds.citations(verdict.relations),
-                evidence=evidence,
-                names=verdict.names,
-                triples=grounds.triples(verdict.relations),
-            )
+        if verdict.sufficient:
+            answer = answer_by_triples(
+                assembly, self._context, verdict.text, verdict.relations,
+                names=verdict.names, evidence=evidence, unproved=UNVERIFIED,
+            )  # fmt: skip
         elif model is None or not self._context.settings.walk.own_knowledge:
             if model:
                 model.check(answered=False)

@@ -4,16 +4,17 @@ from collections.abc import Iterable, Sequence
 
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages
-from conspectus.prompts.replies.choose import choose, numbered
+from conspectus.prompts.replies.choose import numbered
 from conspectus.prompts.replies.prose import ListReply
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.abstention import is_unknown
 from conspectus.query.answer_writing.own_words import told_anew
 from conspectus.query.context import Context
-from conspectus.query.methods.fasttog.fasttog import ChainVerdict, CommunityChain, CommunityPick
+from conspectus.query.methods.fasttog.fasttog import CommunityChain
 from conspectus.query.methods.fasttog.local_search import CommunityCandidate
 from conspectus.query.methods.fasttog.text import CommunityStatement, join_statements, open_community_text
 from conspectus.query.question.tasks import as_question, prompt_for
+from conspectus.query.walk.decisions import Choice, Verdict, chosen
 from conspectus.query.walk.graph import names_as_written, open_graph, spoken
 from conspectus.query.walk.log import failure_reason
 from conspectus.query.walk.provenance import open_grounds
@@ -51,7 +52,7 @@ class LlmCommunityPolicy:
 
     async def pick(
         self, chain: Sequence[CommunityCandidate], candidates: Sequence[CommunityCandidate], most: int
-    ) -> CommunityPick:
+    ) -> Choice:
         """Return the model's choice among numbered texts; at the start the premise is the subjects."""
         shown = [*chain, *candidates]
         texts = [join_statements(statements) for statements in self._text.statements(shown)]
@@ -63,13 +64,9 @@ class LlmCommunityPolicy:
         else:
             premise = self._in_words({node for candidate in candidates for node in candidate.origin})
             prompt = messages("query/fasttog/start", premise=premise, most=str(most), **given)
-        try:
-            picked = await choose(self._model, self._request(PRUNE, prompt, rows), own)
-        except ModelError as error:
-            return CommunityPick((), failure_reason(error), calls=1)
-        return CommunityPick(tuple(picked)[:most], "" if picked else "the model chose none", calls=1)
+        return await chosen(self._model, self._request(PRUNE, prompt, rows), own, most=most)
 
-    async def reason(self, chains: Sequence[CommunityChain]) -> ChainVerdict:
+    async def reason(self, chains: Sequence[CommunityChain]) -> Verdict:
         """Return the model's answer from all chains, including ended ones; every fact is numbered once."""
         facts: list[CommunityStatement] = []
         numbers: dict[str, int] = {}
@@ -93,11 +90,11 @@ class LlmCommunityPolicy:
         try:
             reply = await ask_for(self._model, request, AnswerReply)
         except ModelError as error:
-            return ChainVerdict(False, why=failure_reason(error), calls=1)
+            return Verdict(False, why=failure_reason(error), calls=1)
         if self._task == "qa":
             reply.answer = told_anew(reply.answer, prompt, self._question)
         if is_unknown(reply.answer):
-            return ChainVerdict(False, why="the model says that the facts are not enough", calls=1)
+            return Verdict(False, why="the model says that the facts are not enough", calls=1)
         graph, rows = self._graph, {row for fact in facts for row in fact.relations}
         ends = {int(end) for row in rows for end in (graph.sources[row], graph.targets[row])}
         cited = [facts[number - 1] for number in dict.fromkeys(reply.facts) if 1 <= number <= len(facts)]
@@ -107,9 +104,9 @@ class LlmCommunityPolicy:
         relations = tuple(dict.fromkeys(row for fact in cited for row in fact.relations))
         why = "" if relations else "the model names no fact that it rests on"
         names = names_as_written(graph, reply.names, ends)
-        return ChainVerdict(True, reply.answer.strip(), names, relations, why, calls=1)
+        return Verdict(True, reply.answer.strip(), names=names, relations=relations, calls=1, why=why)
 
-    async def finish(self, _chains: Sequence[CommunityChain], verdict: ChainVerdict, /) -> ChainVerdict:
+    async def finish(self, _chains: Sequence[CommunityChain], verdict: Verdict, /) -> Verdict:
         """Return the last verdict: it covers all chains; the fallback is not part of the walk."""
         return verdict
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from conspectus.query.context import Context
 from conspectus.query.graph_question.answer import decision_of, said
 from conspectus.query.graph_question.reader import GraphReading
-from conspectus.query.methods.fasttog.fasttog import ChainVerdict, CommunityChain, CommunityPick
+from conspectus.query.methods.fasttog.fasttog import CommunityChain
 from conspectus.query.methods.fasttog.local_search import CommunityCandidate
+from conspectus.query.walk.decisions import Choice, Verdict
 
 
 @dataclass(slots=True)
@@ -28,23 +29,24 @@ class OfflineCommunityPolicy:
 
     async def pick(
         self, chain: Sequence[CommunityCandidate], candidates: Sequence[CommunityCandidate], most: int
-    ) -> CommunityPick:
+    ) -> Choice:
         """Choose the candidates with most triples of the answer that the chain lacks."""
         held = {row for step in chain for row in step.relations}
         missing = self._wanted - held
         scores = tuple(float(len(missing.intersection(candidate.relations))) for candidate in candidates)
         ranked = sorted(range(len(candidates)), key=lambda place: (-scores[place], place))
         picked = tuple(place for place in ranked if scores[place] > 0)[:most]
-        return CommunityPick(picked, "" if picked else "no community holds a triple of the best reading", scores)
+        why = "" if picked else "no community holds a triple of the best reading"
+        return Choice(picked, tuple(scores[place] for place in picked), why=why)
 
-    async def reason(self, chains: Sequence[CommunityChain]) -> ChainVerdict:
+    async def reason(self, chains: Sequence[CommunityChain]) -> Verdict:
         """Answer as soon as the chains contain all triples of the answer."""
         left = len(self._wanted - _held(chains))
         if self._wanted and not left:
-            return await self.finish(chains, ChainVerdict(False))
-        return ChainVerdict(False, why=self.reading.declined or f"{left} triples of the best reading are not held yet")
+            return await self.finish(chains, Verdict(False))
+        return Verdict(False, why=self.reading.declined or f"{left} triples of the best reading are not held yet")
 
-    async def finish(self, chains: Sequence[CommunityChain], verdict: ChainVerdict, /) -> ChainVerdict:
+    async def finish(self, chains: Sequence[CommunityChain], verdict: Verdict, /) -> Verdict:
         """Return the answer of the reading: the entities whose triples are in the chains, or all if none is."""
         answer, considered = self.reading.answer, decision_of(self.context, self.reading).considered
         if not self.reading.answered or answer is None:
@@ -57,7 +59,7 @@ class OfflineCommunityPolicy:
         shown = replace(answer, found=found)
         relations = tuple(row for row in answer.relations if row in held) if found != answer.found else answer.relations
         text, names = said(self.context, replace(self.reading, answer=shown))
-        return ChainVerdict(True, text, names, relations, considered=considered)
+        return Verdict(True, text, names=names, relations=relations, considered=considered)
 
 
 def _held(chains: Sequence[CommunityChain]) -> set[int]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from conspectus.prompts.language_model import LanguageModel
-from conspectus.query.answering import TopicMethod, assembling
+from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.graph_question.answer import answer_of
 from conspectus.query.graph_question.reader import read_graph_question
@@ -48,18 +48,19 @@ class GRetriever(TopicMethod):
             evidence = _evidence(self._context, found, question, self._context.settings.answer.passages)
             assembly.add(*found.trace)
             assembly.over(len(found.subgraph.nodes), count_tokens(found.subgraph.text.to_text()))
-            if self._model is None:
-                topics = None if given is None else found.topics
-                reading = read_graph_question(self._context, question, topics)
-                answer = answer_of(assembly, self._context, reading, evidence)
-                kept_on = with_kept(self._context, found.subgraph, answer.names)
-                say(answer.text)
-                return replace(answer, evidence=replace(evidence, subgraph=kept_on))
-            made = await read_subgraph(self._context, found.subgraph, question, self._model)
-            say(made.text)
-            return assembly.adopt(
-                made, replace(evidence, subgraph=with_kept(self._context, found.subgraph, made.names))
-            )
+            answer = await self._read(assembly, found, evidence, None if given is None else found.topics)
+            say(answer.text)
+            subgraph = with_kept(self._context, found.subgraph, answer.names)
+            return replace(answer, evidence=replace(answer.evidence, subgraph=subgraph))
+
+    async def _read(
+        self, assembly: Assembly, found: Retrieved, evidence: Evidence, topics: tuple[int, ...] | None
+    ) -> Answer:
+        """Return the answer from a subgraph; `topics` are those that were given."""
+        if self._model is None:
+            reading = read_graph_question(self._context, assembly.question, topics)
+            return answer_of(assembly, self._context, reading, evidence)
+        return await read_subgraph(assembly, self._context, found.subgraph, self._model, evidence)
 
 
 def _evidence(context: Context, found: Retrieved, question: str, k: int) -> Evidence:

@@ -43,7 +43,6 @@ from conspectus.query.methods.tog.beam import (
     chain_to,
     discover,
     extend,
-    log_verdict,
     path_label,
     restrict,
     returns_to_start,
@@ -61,6 +60,7 @@ from conspectus.query.question.tasks import as_question
 from conspectus.query.question.topics import Topics, find_topics, rows_of
 from conspectus.query.types import Answer, Evidence, Say
 from conspectus.query.types.trace import Considered, Hop
+from conspectus.query.walk.decisions import log_verdict
 from conspectus.query.walk.graph import (
     IncidentEdges,
     KnowledgeGraph,
@@ -226,14 +226,14 @@ class _Planner:
             self._passages.add(ranked)
             state.texts = each_once([*ranked, *of_topics], CONTEXT_CHUNKS)
             state.verdict = await self._policy.judge(state)
-            log_verdict(self._log, "reasoning", state, f"{len(state.paths)} paths")
+            log_verdict(self._log, "reasoning", depth, state.verdict, f"{len(state.paths)} paths")
             if state.verdict.sufficient:
                 break
             state.clues = state.verdict.clues or state.clues
         self._log.chains += [chain_to(path, int(path.entities[0])) for path in state.paths if path.relations]
         if not state.verdict.sufficient:
             state.verdict = await self._policy.finish(state)
-            log_verdict(self._log, "answer", state)
+            log_verdict(self._log, "answer", state.depth, state.verdict)
         self._model.check(answered=bool(state.verdict.text))
         return beam_answer(self._assembly, self._context, state, self._log, self._passages.best())
 

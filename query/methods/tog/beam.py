@@ -9,12 +9,13 @@ predicate (pruning_offline.py).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from conspectus.query.types import Passage
-from conspectus.query.types.trace import Chain, Considered, Hop
+from conspectus.query.types.trace import Chain, Hop
+from conspectus.query.walk.decisions import Choice, Verdict, log_verdict
 from conspectus.query.walk.graph import IncidentEdges, spoken
 from conspectus.query.walk.graph_protocol import ReadableGraph
 from conspectus.query.walk.log import WalkLog
@@ -142,25 +143,6 @@ def _select(edges: IncidentEdges, which: Ints | Bools) -> IncidentEdges:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """The options that a policy keeps.
-
-    Attributes:
-        kept: Positions of the kept options, best first.
-        scores: Their scores, not negative, if they were scored.
-        considered: All options, for the trace.
-        calls: Calls of a language model.
-        why: The reason for a failure, "" without one.
-    """
-
-    kept: tuple[int, ...]
-    scores: tuple[float, ...] = ()
-    considered: tuple[Considered, ...] = ()
-    calls: int = 0
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class EvidenceText:
     """A text to be scored for a candidate path: a triple and a chunk, or the triple alone.
 
@@ -188,36 +170,6 @@ class RankedTexts:
 
 
 @dataclass(frozen=True, slots=True)
-class BeamVerdict:
-    """Whether the results of a walk answer the question.
-
-    Attributes:
-        text: The answer, if any.
-        clues: The findings so far.
-        names: The answer entities, best first.
-        relations: Relation rows that support the answer.
-        passages: Passages that support it.
-        considered: Candidate answers, for the trace.
-        path: Without a model: the path that ends at the answer.
-        lack: Without a model: what the graph lacks for an answer, "" if unknown.
-        repeats: The model's answer only repeats itself, the question or the prompt.
-    """
-
-    sufficient: bool
-    text: str = ""
-    clues: str = ""
-    names: tuple[str, ...] = ()
-    relations: tuple[int, ...] = ()
-    passages: tuple[Passage, ...] = ()
-    considered: tuple[Considered, ...] = ()
-    calls: int = 0
-    why: str = ""
-    path: BeamPath | None = None
-    lack: str = ""
-    repeats: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class NextQuery:
     """The query of the next round (ToG-2's clue query)."""
 
@@ -240,7 +192,7 @@ class BeamState:
     last: bool = False
     query: str = ""
     clues: str = ""
-    verdict: BeamVerdict = BeamVerdict(False, why="the graph has no entity that the question names")
+    verdict: Verdict = field(default_factory=lambda: Verdict(False, why="the question names no entity of the graph"))
 
 
 class BeamPolicy(Protocol):
@@ -270,7 +222,7 @@ class BeamPolicy(Protocol):
         """Score the evidence texts of the candidates (ToG-2's context retrieval)."""
         ...
 
-    async def judge(self, state: BeamState) -> BeamVerdict:
+    async def judge(self, state: BeamState) -> Verdict:
         """Judge whether the paths and texts of the state answer the question (reasoning)."""
         ...
 
@@ -278,7 +230,7 @@ class BeamPolicy(Protocol):
         """Return the query of the next round."""
         ...
 
-    async def finish(self, state: BeamState) -> BeamVerdict:
+    async def finish(self, state: BeamState) -> Verdict:
         """Return the final verdict of a walk without a sufficient one."""
         ...
 
@@ -316,11 +268,11 @@ async def beam_search(
             if answer_in_last_round and (state.texts or previous):  # a walk that ends early also gives its best effort
                 state.last = True
                 state.verdict = await policy.judge(state)
-                log_verdict(log, "reasoning", state, "the last step")
+                log_verdict(log, "reasoning", state.depth, state.verdict, "the last step")
             break
         state.paths = paths
         state.verdict = await policy.judge(state)
-        log_verdict(log, "reasoning", state, f"{len(paths)} paths")
+        log_verdict(log, "reasoning", state.depth, state.verdict, f"{len(paths)} paths")
         if state.verdict.sufficient:
             break
         if refocus and depth < rounds:
@@ -330,18 +282,4 @@ async def beam_search(
         final = await policy.finish(state)
         if final is not state.verdict:
             state.verdict = final
-            log_verdict(log, "answer", state)
-
-
-def log_choice(log: WalkLog, stage: str, depth: int, at: str, choice: Choice) -> None:
-    """Log a choice."""
-    outcome = f"{len(choice.kept)} of {len(choice.considered)} kept" + (f" ({choice.why})" if choice.why else "")
-    log.add(stage, depth, at, choice.considered, outcome, choice.calls)
-
-
-def log_verdict(log: WalkLog, stage: str, state: BeamState, at: str = "") -> None:
-    """Log the verdict of a state."""
-    verdict = state.verdict
-    detail = "; ".join(part for part in (verdict.text[:200], verdict.why) if part)
-    outcome = "sufficient" if verdict.sufficient else "not sufficient"
-    log.add(stage, state.depth, at, verdict.considered, f"{outcome}: {detail}" if detail else outcome, verdict.calls)
+            log_verdict(log, "answer", state.depth, state.verdict)

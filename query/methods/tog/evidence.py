@@ -19,8 +19,9 @@ from conspectus.query.answering import Assembly
 from conspectus.query.citations.marks import BEST_EFFORT, UNVERIFIED
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.methods.tog.beam import CONTEXT_CHUNKS, BeamPath, BeamState, BeamVerdict, EvidenceText, hops_to
+from conspectus.query.methods.tog.beam import CONTEXT_CHUNKS, BeamPath, BeamState, EvidenceText, hops_to
 from conspectus.query.types import Answer, Evidence, Passage
+from conspectus.query.walk.decisions import Verdict
 from conspectus.query.walk.graph import is_id, predicate_words, sentence, spoken
 from conspectus.query.walk.graph_protocol import ReadableGraph, open_walk_graph
 from conspectus.query.walk.log import WalkLog
@@ -32,9 +33,8 @@ from conspectus.query.walk.passages import (
     rank_passages,
     unanswered,
 )
-from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.query.walk.provenance import answer_by_triples, open_grounds
 from conspectus.storage.errors import SettingsError
-from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
 
 if TYPE_CHECKING:
@@ -285,11 +285,9 @@ def _read_behind(context: Context, path: BeamPath, guide: "OfflineBeamPolicy") -
     return found
 
 
-def stated_in_documents(context: Context, path: BeamPath | None) -> bool:
-    """Return whether documents state the last triple of a path, so that they can be quoted; true without a path."""
-    if path is None or not path.edges:
-        return True
-    return bool(open_grounds(context).spans(path.last_relation))
+def stated_in_documents(context: Context, relations: Sequence[int]) -> bool:
+    """Return whether documents state one of some relations, so that they can be quoted; true without relations."""
+    return not relations or any(open_grounds(context).spans(row) for row in relations)
 
 
 # Answers
@@ -306,31 +304,20 @@ def beam_answer(
     if verdict.repeats and passages:
         evidence = Evidence(passages, trace=log.steps(), walk=log.trace())
         return quoted_instead(assembly, context, evidence)
-    relations = verdict.relations
-    grounds = open_grounds(context) if relations else None
-    citations = Citations(context)
-    cited = 0
-    for number, passage in enumerate(verdict.passages, start=len(relations) + 1):
-        span = Span(passage.document_id, passage.chunk_id, passage.start, passage.end)
-        cited += bool(citations.number(span, number))
-    known = bool(verdict.text)
-    marks = numbers_of(len(relations) + len(verdict.passages))
-    effort = BEST_EFFORT if not verdict.sufficient else "" if relations or cited else UNVERIFIED
     assembly.add(*log.steps())
     assembly.depth = state.depth
-    return assembly.assemble(
-        " ".join(part for part in (verdict.text, marks, effort) if part)
-        if known
-        else _nothing(context, assembly.question, verdict),
-        citations=(*(grounds.citations(relations) if grounds else ()), *citations.made()),
-        evidence=Evidence(passages, trace=tuple(assembly.trace), walk=log.trace()),
-        dropped_citations=citations.dropped,
-        names=verdict.names if known else (),
-        triples=grounds.triples(relations) if grounds and known else (),
-    )
+    evidence = Evidence(passages, trace=tuple(assembly.trace), walk=log.trace())
+    if not verdict.text:
+        return assembly.assemble(_nothing(context, assembly.question, verdict), evidence=evidence)
+    answer = answer_by_triples(
+        assembly, context, verdict.text, verdict.relations,
+        passages=verdict.passages, names=verdict.names, evidence=evidence,
+    )  # fmt: skip
+    effort = BEST_EFFORT if not verdict.sufficient else "" if answer.citations or answer.triples else UNVERIFIED
+    return replace(answer, text=f"{answer.text} {effort}".strip())
 
 
-def _nothing(context: Context, question: str, verdict: BeamVerdict) -> str:
+def _nothing(context: Context, question: str, verdict: Verdict) -> str:
     """Return the sentence that nothing supports an answer, with what the graph lacks, if known."""
     lack = verdict.lack
     nothing = unanswered(context, question)

@@ -26,13 +26,13 @@ from conspectus.query.methods.tog.beam import (
     beam_search,
     discover,
     extend,
-    log_choice,
     path_label,
 )
 from conspectus.query.methods.tog.evidence import beam_answer
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
 from conspectus.query.methods.tog.pruning_offline import open_offline_policy
 from conspectus.query.types import Answer, Say
+from conspectus.query.walk.decisions import log_choice
 from conspectus.query.walk.graph_protocol import WalkGraph, open_walk_graph
 from conspectus.query.walk.log import WalkLog
 

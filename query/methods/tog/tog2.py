@@ -37,8 +37,6 @@ from conspectus.query.methods.tog.beam import (
     beam_search,
     discover,
     extend,
-    log_choice,
-    log_verdict,
     path_label,
     returns_to_start,
 )
@@ -56,6 +54,7 @@ from conspectus.query.methods.tog.pruning_offline import open_offline_policy
 from conspectus.query.question.topics import Topics
 from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
 from conspectus.query.types.trace import Considered
+from conspectus.query.walk.decisions import log_choice, log_verdict
 from conspectus.query.walk.graph_protocol import WalkGraph, open_walk_graph
 from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.passages import has_documents, has_imported_graph
@@ -123,7 +122,7 @@ class Tog2Walk:
         state = BeamState(self.question, self.policy.start(kept), texts)
         self._read = list(texts)
         state.verdict = await self.policy.judge(state)
-        log_verdict(self.log, "reasoning", state, "the topics' chunks")
+        log_verdict(self.log, "reasoning", 0, state.verdict, "the topics' chunks")
         if state.verdict.sufficient:
             return state
         if kept:
@@ -243,7 +242,7 @@ class Tog2(TopicMethod):
         walk = Tog2Walk(context, policy, assembly.question)
         state = await walk.run(topics.rows)
         passages, verdict = walk.passages.best(), state.verdict
-        own_graph = has_imported_graph(context) or not stated_in_documents(context, verdict.path)
+        own_graph = has_imported_graph(context) or not stated_in_documents(context, verdict.relations)
         if not has_documents(context) or (verdict.sufficient and own_graph):
             return beam_answer(assembly, context, state, walk.log, passages)
         evidence = Evidence(passages, trace=walk.log.steps(), walk=walk.log.trace())
