@@ -7,8 +7,6 @@ from conspectus.prompts.render import messages
 from conspectus.prompts.replies.choose import numbered
 from conspectus.prompts.replies.prose import ListReply
 from conspectus.prompts.replies.structured import ask_for
-from conspectus.query.abstention import is_unknown
-from conspectus.query.answer_writing.own_words import told_anew
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.fasttog import CommunityChain
 from conspectus.query.methods.fasttog.local_search import CommunityCandidate
@@ -18,7 +16,7 @@ from conspectus.query.walk.decisions import Choice, Verdict, chosen
 from conspectus.query.walk.graph import names_as_written, open_graph, spoken
 from conspectus.query.walk.log import failure_reason
 from conspectus.query.walk.provenance import open_grounds
-from conspectus.query.walk.verdicts import AnswerReply, mention
+from conspectus.query.walk.verdicts import AnswerReply, answer_from_facts
 from conspectus.storage.errors import ModelError
 
 SUBJECTS, PRUNE, REASON = "fasttog_subjects", "fasttog_prune", "fasttog_reason"
@@ -87,24 +85,20 @@ class LlmCommunityPolicy:
             chains="\n\n".join(blocks),
         )
         request = self._request(REASON, prompt, [row for fact in facts for row in fact.relations], explores=False)
+        asked = self._question if self._task == "qa" else ""
+        told = [fact.text for fact in facts]
         try:
-            reply = await ask_for(self._model, request, AnswerReply)
+            reply, cited, why = await answer_from_facts(self._model, request, AnswerReply, told, asked)
         except ModelError as error:
             return Verdict(False, why=failure_reason(error), calls=1)
-        if self._task == "qa":
-            reply.answer = told_anew(reply.answer, prompt, self._question)
-        if is_unknown(reply.answer):
+        if why:
             return Verdict(False, why="the model says that the facts are not enough", calls=1)
         graph, rows = self._graph, {row for fact in facts for row in fact.relations}
         ends = {int(end) for row in rows for end in (graph.sources[row], graph.targets[row])}
-        cited = [facts[number - 1] for number in dict.fromkeys(reply.facts) if 1 <= number <= len(facts)]
-        if not cited:  # it is supported by the facts that contain the named answer
-            named = reply.names or [reply.answer]
-            cited = [fact for fact in facts if mention(fact.text, named)][:1]
-        relations = tuple(dict.fromkeys(row for fact in cited for row in fact.relations))
+        relations = tuple(dict.fromkeys(row for place in cited for row in facts[place].relations))
         why = "" if relations else "the model names no fact that it rests on"
         names = names_as_written(graph, reply.names, ends)
-        return Verdict(True, reply.answer.strip(), names=names, relations=relations, calls=1, why=why)
+        return Verdict(True, reply.answer, names=names, relations=relations, calls=1, why=why)
 
     async def finish(self, _chains: Sequence[CommunityChain], verdict: Verdict, /) -> Verdict:
         """Return the last verdict: it covers all chains; the fallback is not part of the walk."""
