@@ -24,7 +24,6 @@ from conspectus.query.types.protocols import (
     Retriever,
     Say,
     TopicAnswerer,
-    TopicRetriever,
     ignore_pieces,
 )
 
@@ -42,7 +41,6 @@ __all__ = [
     "ScoredReport",
     "Step",
     "TopicAnswerer",
-    "TopicRetriever",
     "Usage",
     "ignore_pieces",
 ]

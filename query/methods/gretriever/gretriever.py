@@ -28,10 +28,6 @@ class GRetrieverRetriever(IndexRetriever):
         """Return up to `k` passages and the retrieved subgraph (He et al. 2024, sections 5.1 to 5.3)."""
         return _evidence(self._context, retrieve_subgraph(self._context, question), question, k)
 
-    async def retrieve_about(self, question: str, topics: Sequence[str], k: int) -> Evidence:
-        """Return the same around the entities with these names."""
-        return _evidence(self._context, retrieve_subgraph(self._context, question, topics), question, k)
-
 
 class GRetriever(TopicMethod):
     """Answers from the subgraph of a question; with or without a language model."""
