@@ -22,7 +22,6 @@ from conspectus.storage.records import Chunk, Claim, DatedFact, Entity, Mention,
 from conspectus.storage.tables import arrow_of, records_of, taken
 from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import entity_key
-from pyarrow import compute
 
 Record = TypeVar("Record")
 
@@ -46,8 +45,8 @@ class PermittedRows:
 
     @cached_property
     def entities(self) -> TableRows[Entity]:
-        """The entities; those that are not intact are without descriptions."""
-        kept, changed = self.kept, self._changed
+        """The entities."""
+        kept, changed = self.kept, ChangedEntities(self._index, self.kept)
         table = self._index.arrow(Entity).filter(kept.entities)
         return TableRows(replaced(table, changed.which[kept.entities], changed.table()), Entity)
 
@@ -93,19 +92,6 @@ class PermittedRows:
         if self.kept.graph:
             within |= table["chunk_id"].is_null().to_numpy()
         return TableRows(table.filter(facts & within), DatedFact)
-
-    @cached_property
-    def described(self) -> TableRows[Entity]:
-        """The entities with descriptions."""
-        table, changed = self.entities.table, self._changed
-        texts = pa.array(changed.descriptions(), pa.string())
-        column = compute.replace_with_mask(table["description"], changed.which[self.kept.entities], texts)
-        return TableRows(with_column(table, "description", column), Entity)
-
-    @cached_property
-    def _changed(self) -> ChangedEntities:
-        """The entities that remain and are not intact."""
-        return ChangedEntities(self._index, self.kept)
 
     def _records(self, record: type[Record], kept: Bools) -> list[Record]:
         return records_of(self._index.arrow(record).filter(kept), record) if kept.any() else []

@@ -6,7 +6,7 @@ vectors or graphs, so no question to a view can reveal it. Numbers are those of 
 words, entities and names, and the weights of relations and of the graph.
 
 - Where a hidden document mentions an entity or states a relation too, name, types, predicate and description are those
-  of its permitted mentions. Without descriptions by a model, one permitted sentence describes it.
+  of its permitted mentions. An entity without descriptions by a model has none.
 - Communities are those of the whole index without their hidden members, and a report remains only if its community
   is complete. Methods that read reports fall back on passages if none remain.
 - Failures, merges and origins are empty: they contain file names, and names that hidden documents use.
@@ -108,7 +108,7 @@ def view_of(
         rows={
             Document: lambda: TableRows(index.arrow(Document).filter(kept.documents), Document),
             Chunk: lambda: known.chunks,
-            Entity: lambda: known.described,
+            Entity: lambda: known.entities,
             Mention: lambda: TableRows(taken(index.arrow(Mention), kept.mentions), Mention),
             Relation: lambda: known.relations,
             Name: lambda: permitted_names(index, known),
@@ -123,7 +123,6 @@ def view_of(
             Correction: list,
             Origin: list,
         },
-        undescribed=lambda: known.entities,
         vectors=vectors,
         graph=lambda: index.graph().part(np.flatnonzero(np.append(kept.chunks, kept.entities))),
         lexical=lambda: index.lexical().part(np.flatnonzero(kept.chunks)),
