@@ -42,7 +42,7 @@ class Topics:
 def find_topics(
     context: Context, text: str, given: Sequence[str] | None = None, most: int = 3, step: str = "topics"
 ) -> Topics:
-    """Return the topic entities of a question: the given ones, or those linked from its words.
+    """Return the topic entities of a question in the graph to walk: the given ones, or those linked from its words.
 
     Args:
         context: The index.
@@ -52,6 +52,8 @@ def find_topics(
         most: Most entities linked from the question.
         step: The name of the step that reports the result.
     """
+    if context.live:
+        return context.live.topics(text, given, most)
     if given is None:
         rows = link_topics(context, text, most)
         names = ", ".join(spoken(open_graph(context).names[row]) for row in rows)

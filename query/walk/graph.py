@@ -22,7 +22,7 @@ from conspectus.storage.text.postings import Postings, TextColumn
 
 if TYPE_CHECKING:
     from conspectus.query.context import Context
-    from conspectus.query.walk.graph_protocol import ReadableGraph
+    from conspectus.query.walk.graph_protocol import WalkGraph
 
 _ID = regex.compile(r"(?:https?://\S+|_:\S+|Q\d{2,}|/?\p{Ll}{1,3}[./:_](?=\S*\d)[\p{Ll}\d._/-]+)")
 
@@ -207,7 +207,7 @@ def graph_of(
     )
 
 
-def sentence(graph: "ReadableGraph", relation: int) -> str:
+def sentence(graph: "WalkGraph", relation: int) -> str:
     """Return a relation as a short sentence, or its ends and description if it has no predicate."""
     source, target = graph.names[graph.sources[relation]], graph.names[graph.targets[relation]]
     predicate = graph.predicates[graph.stated[relation]]
@@ -221,7 +221,7 @@ def spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
-def names_as_written(graph: "ReadableGraph", names: Sequence[str], entities: Iterable[int]) -> tuple[str, ...]:
+def names_as_written(graph: "WalkGraph", names: Sequence[str], entities: Iterable[int]) -> tuple[str, ...]:
     """Return distinct names, in the graph's spelling if they name one of the given entities.
 
     Args:

@@ -9,7 +9,7 @@ from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage
 from conspectus.query.walk.graph import open_graph
-from conspectus.query.walk.graph_protocol import ReadableGraph
+from conspectus.query.walk.graph_protocol import WalkGraph
 from conspectus.storage.index import per_index
 from conspectus.storage.joins import Groups, mentions_of_relations
 from conspectus.storage.records import Mention, Relation, Span
@@ -24,7 +24,7 @@ class Grounds:
     """The relations of an index and their mentions, read on demand."""
 
     context: Context
-    graph: ReadableGraph
+    graph: WalkGraph
     _mentions: "pa.Table"
     _by_relation: Groups
     _relation_rows: Mapping[str, int]

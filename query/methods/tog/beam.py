@@ -17,7 +17,7 @@ from conspectus.query.types import Passage
 from conspectus.query.types.trace import Chain, Hop
 from conspectus.query.walk.decisions import Choice, Verdict, log_verdict
 from conspectus.query.walk.graph import IncidentEdges, spoken
-from conspectus.query.walk.graph_protocol import ReadableGraph
+from conspectus.query.walk.graph_protocol import WalkGraph
 from conspectus.query.walk.log import WalkLog
 from conspectus.storage.arrays import Bools, Ints, runs
 
@@ -60,7 +60,7 @@ class RelationOption:
     edges: IncidentEdges
 
 
-def discover(graph: ReadableGraph, path: BeamPath) -> list[RelationOption]:
+def discover(graph: WalkGraph, path: BeamPath) -> list[RelationOption]:
     """Return the relations at a path's entities in both directions, by predicate, incoming first.
 
     Edge(e) = {(r, direction)} of ToG-2's equation 1. An edge is never walked straight back; the same relation may be
@@ -126,7 +126,7 @@ def chain_to(path: BeamPath, entity: int, ended: str = "") -> Chain:
     return Chain(tuple((node,) for node in nodes), hops, ended)
 
 
-def path_label(graph: ReadableGraph, path: BeamPath) -> str:
+def path_label(graph: WalkGraph, path: BeamPath) -> str:
     """Return a label of a path: its first three entities, and the number of others."""
     rows = path.entities.tolist()
     more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""

@@ -23,7 +23,7 @@ from conspectus.query.methods.tog.beam import CONTEXT_CHUNKS, BeamPath, BeamStat
 from conspectus.query.types import Answer, Evidence, Passage
 from conspectus.query.walk.decisions import Verdict
 from conspectus.query.walk.graph import is_id, predicate_words, sentence, spoken
-from conspectus.query.walk.graph_protocol import ReadableGraph, open_walk_graph
+from conspectus.query.walk.graph_protocol import WalkGraph, near_names, open_walk_graph
 from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.passages import (
     chunks_named_in,
@@ -162,7 +162,7 @@ def most_relevant(context: Context, question: str, entities: Sequence[int], most
     """Return the entities of a hub whose names are nearest to the question, ascending; those without a vector last."""
     if len(entities) <= most:
         return list(entities)
-    near = open_walk_graph(context).near_names(question, entities)
+    near = near_names(context, question, entities)
     order = np.argsort(-near, kind="stable")[:most]
     return sorted(int(entities[place]) for place in order)
 
@@ -366,7 +366,7 @@ class NumberedEvidence:
         self.lines.append(f"[{self.items.index(item) + 1}] {text}")
 
 
-def path_step(graph: ReadableGraph, relation: int) -> str:
+def path_step(graph: WalkGraph, relation: int) -> str:
     """Return a triple as a drawn path: (Ada) -[born in]-> (Bern); ids without a name stay as they are."""
     ends = [graph.names[row[relation]] for row in (graph.sources, graph.targets)]
     source, target = (name if is_id(name) else spoken(name) for name in ends)

@@ -39,7 +39,7 @@ from conspectus.query.walk.graph import (
     predicate_words,
     spoken,
 )
-from conspectus.query.walk.graph_protocol import open_walk_graph
+from conspectus.query.walk.graph_protocol import near_predicates, open_walk_graph
 from conspectus.query.walk.log import failure_reason
 from conspectus.query.walk.verdicts import asked_question, in_braces, listed_names, read_reasoning
 from conspectus.storage.errors import ModelError
@@ -138,7 +138,7 @@ class LlmBeamPolicy:
         self, query: str, paths: Sequence[BeamPath], options: Sequence[Sequence[RelationOption]]
     ) -> list[Choice]:
         shown: list[tuple[int, int]] = []
-        near = self._graph.near_predicates(self._question)
+        near = near_predicates(self._context, self._question)
         for number, offered in enumerate(options):
             nearest = np.argsort([-near[option.relation.predicate] for option in offered], kind="stable").tolist()
             shown += [(number, at) for at in sorted(nearest[:_MOST_RELATIONS])]

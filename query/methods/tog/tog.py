@@ -31,6 +31,7 @@ from conspectus.query.methods.tog.beam import (
 from conspectus.query.methods.tog.evidence import beam_answer
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
 from conspectus.query.methods.tog.pruning_offline import open_offline_policy
+from conspectus.query.question.topics import find_topics
 from conspectus.query.types import Answer, Say
 from conspectus.query.walk.decisions import log_choice
 from conspectus.query.walk.graph_protocol import WalkGraph, open_walk_graph
@@ -47,7 +48,7 @@ class Tog(TopicMethod):
         counted = CountedModel(self._model) if self._model else None
         if counted:
             policy = LlmBeamPolicy(context, counted, question, combined=False, own_answer=True)
-            topics = graph.topics(question, given, most=max(settings.width, 3))
+            topics = find_topics(context, question, given, most=max(settings.width, 3))
         else:
             policy, topics = open_offline_policy(context, question, given)
         log = WalkLog()

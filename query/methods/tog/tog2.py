@@ -51,7 +51,7 @@ from conspectus.query.methods.tog.evidence import (
 )
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
 from conspectus.query.methods.tog.pruning_offline import open_offline_policy
-from conspectus.query.question.topics import Topics
+from conspectus.query.question.topics import Topics, find_topics
 from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
 from conspectus.query.types.trace import Considered
 from conspectus.query.walk.decisions import log_choice, log_verdict
@@ -273,7 +273,7 @@ class Tog2Retriever(IndexRetriever):
 
 
 def _linked(context: Context, question: str, given: Sequence[str] | None = None) -> Topics:
-    return open_walk_graph(context).topics(question, given, most=max(context.settings.tog.width, 3))
+    return find_topics(context, question, given, most=max(context.settings.tog.width, 3))
 
 
 def _llm_policy(context: Context, model: LanguageModel, question: str) -> LlmBeamPolicy:
