@@ -8,7 +8,7 @@
 Without a language model, the documents' own structure answers if there is one: a question about the whole with a
 statement from each part, any other question with statements from the parts that mention its subject (`overview/`).
 Otherwise the same stages are extractive: a report's score is its similarity to the question, weighted by its
-rating, and the answer quotes statements of the most helpful reports, chosen by maximal marginal relevance.
+rating, and the answer quotes statements of the most helpful reports.
 """
 
 from collections.abc import Sequence
@@ -230,12 +230,29 @@ class ExtractiveGlobalSearch:
         return places, scores[places]
 
     def _reduce(self, vector: Vectors, units: Sequence[Unit]) -> list[Statement]:
-        """Return statements that are similar to the question and dissimilar to each other, best first."""
-        if not units:
-            return []
-        statements = [statement for unit in units for statement in unit.statements()]
-        vectors = np.concatenate([self._vectors_of(unit) for unit in units])
-        return diverse(statements, vectors, vector, QUOTED_WORDS)
+        """Return statements within `QUOTED_WORDS`: the nearest to the question of each unit first, then the others.
+
+        Statements with equal text or spans are taken once, as passages overlap; the first one is taken at any length.
+        """
+        ranked: list[tuple[int, float, Statement]] = []
+        for unit in units:
+            cosines = (self._vectors_of(unit) @ vector).round(6).tolist()
+            near = sorted(zip(cosines, unit.statements(), strict=True), key=lambda pair: -pair[0])
+            ranked += [(rank, -cosine, statement) for rank, (cosine, statement) in enumerate(near) if cosine > 0]
+        chosen: list[Statement] = []
+        seen: set[object] = set()
+        room = QUOTED_WORDS
+        for *_, statement in sorted(ranked, key=lambda each: each[:2]):
+            check()
+            keys = {statement.text, *((span.document_id, span.start, span.end) for span in statement.spans)}
+            if keys & seen:
+                continue
+            room -= len(words(statement.text))
+            if room < 0 and chosen:
+                break
+            chosen.append(statement)
+            seen |= keys
+        return chosen
 
     def _vectors_of(self, unit: Unit) -> Vectors:
         """Return the vectors of the statements of a unit (n, dimension), cached: questions share most units."""
@@ -259,56 +276,8 @@ def _statement_vectors(_context: Context) -> dict[str, Vectors]:
     return {}
 
 
-_SEED = 7
+_SEED = 7  # of the order in which reports are dealt out to the windows
 _QUOTED_REPORTS = 5  # at most: they share the words that may be quoted
-"""Seed of the order in which reports are dealt out to the windows."""
-_RELEVANCE = 0.7
-"""The weight of similarity to the question, as opposed to similarity to statements already chosen."""
-
-
-def diverse(statements: Sequence[Statement], vectors: Vectors, question: Vectors, most_words: int) -> list[Statement]:
-    """Choose statements by maximal marginal relevance (Carbonell and Goldstein 1998).
-
-    The next statement has the largest 0.7 times its cosine with the question minus 0.3 times its largest cosine with a
-    chosen one. Statements with equal text or span are chosen once; statements with a cosine of 0 or less are not.
-
-    Args:
-        statements: The candidates.
-        vectors: Their unit vectors (n, dimension).
-        question: The unit vector of the question (dimension,).
-        most_words: The maximum number of words of all chosen statements together.
-
-    Returns:
-        The chosen statements, best first; at least one if there is a candidate, however long it is.
-    """
-    relevance = vectors @ question
-    likeness = np.zeros(len(statements), np.float32)
-    left = {i for i in _distinct(statements) if relevance[i] > 0}
-    chosen: list[int] = []
-    room = most_words
-    while left:
-        check()
-        marginal = (_RELEVANCE * relevance - (1 - _RELEVANCE) * likeness).round(6)
-        best = max(sorted(left), key=marginal.item)
-        room -= len(words(statements[best].text))
-        if room < 0 and chosen:
-            break
-        chosen.append(best)
-        left.remove(best)
-        likeness = np.maximum(likeness, vectors @ vectors[best])
-    return [statements[i] for i in chosen]
-
-
-def _distinct(statements: Sequence[Statement]) -> list[int]:
-    """Return the first of the statements with equal text or spans: chunks overlap and share sentences."""
-    first: list[int] = []
-    seen: set[object] = set()
-    for i, statement in enumerate(statements):
-        keys = {statement.text, tuple((span.document_id, span.start, span.end) for span in statement.spans)}
-        if not keys & seen:
-            first.append(i)
-        seen |= keys
-    return first
 
 
 def open_level_search(name: str, context: Context, model: LanguageModel | None, level: Level | None = None) -> Answerer:
