@@ -98,22 +98,23 @@ def ranked_topics(context: Context, text: str) -> list[RankedTopic]:
     graph = open_graph(context)
     degrees = graph.degrees()
     asked = read_asked(spoken(first_words(text, MOST_CLOSELY)))
+    weights, vectors = list(asked.weights), predicate_vectors(context)
+    content = [place for place, weight in enumerate(weights) if weight >= 1]
+    if not content or not len(vectors):
+        return []
+    near = np.clip(span_vectors(context)([asked.words[place].key for place in content]) @ vectors.T - _UNRELATED, 0, 1)
+    likeliest = near.max(axis=1)
+    for place, like in zip(content, likeliest.tolist(), strict=True):
+        weights[place] -= like / (1 - _UNRELATED)  # a word that says a predicate tells less of what is meant
     found: dict[int, RankedTopic] = {}
     for mention in find_mentions(context, asked, open_predicates(context).known):
-        weight = mention.likeness * sum(asked.weights[place] for place in mention.places)
+        weight = mention.likeness * sum(weights[place] for place in mention.places)
         for row in mention.rows:
             score = weight * (1 + _DEGREE_WEIGHT * float(np.log1p(degrees[row]))) * bool(degrees[row])
             if score > 0 and (row not in found or score > found[row].score):
                 found[row] = RankedTopic(row, mention.places, mention.likeness, score)
-    first = sorted(found.values(), key=lambda topic: (-topic.score, topic.row))[:_MOST_RANKED]
-    content = [place for place, weight in enumerate(asked.weights) if weight >= 1]
-    if not first or not content:
-        return first
-    near = span_vectors(context)([asked.words[place].key for place in content]) @ predicate_vectors(context).T
-    near = np.clip(near - _UNRELATED, 0, None)
-    likeliest = near.max(axis=1)
     ranked = []
-    for topic in first:
+    for topic in sorted(found.values(), key=lambda topic: (-topic.score, topic.row))[:_MOST_RANKED]:
         others = [at for at, place in enumerate(content) if place not in topic.places]
         predicates = np.unique(graph.edges_of([topic.row]).predicate)
         reached = near[others][:, predicates].max(axis=1) if others else np.zeros(0)
