@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Container, Sequence
-from math import fsum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,22 +21,11 @@ from conspectus.storage.text.language import language_of_question
 if TYPE_CHECKING:
     from conspectus.query.answer_writing.quotes import Quote
 
-_ASKS = frozenset({"much", "many", "happen"})
-"""Question words, which need not appear in an answer."""
 _LEAST_OF_COMPOUND = 5
 _TOPICS = 3
 _LEAST_SHOWN, _MOST_SHOWN = 0.2, 60
 """The least probability of a statement that is shown beside "I do not know", and its most words."""
 _MARKS = re.compile(r"\[[\d\s,;]*\]")
-
-
-def term_weights(context: Context, question: str) -> dict[str, float]:
-    """Return the weights of the question's terms by stem; they sum to 1, or there are none."""
-    terms = open_question(context, question).terms
-    weights: dict[str, float] = dict(zip(terms.stems, terms.weights.tolist(), strict=True))
-    told = {term: weight for term, weight in weights.items() if term not in _ASKS} or weights
-    total = fsum(told.values()) or 1.0
-    return {term: weight / total for term, weight in told.items()}
 
 
 def unsupported(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from conspectus.query.abstention import UNCITED
 from conspectus.query.citations.alignment import overlaps
-from conspectus.query.citations.entailment import CitedText, closeness, doubted, missing, quotes
+from conspectus.query.citations.entailment import CitedText, missing, unsupported
 from conspectus.query.citations.marks import NOTHING_FOUND, UNVERIFIED, written
 from conspectus.query.context import Context
 from conspectus.storage.text.names import words
@@ -101,12 +101,7 @@ def _supporting(context: Context, question: str, sentence: str, sources: Sequenc
     if len(words(sentence)) < _FEW_WORDS and not missing(sentence, [CitedText("")]):
         return 0  # "He did." has no name or number that a source could support
     least = context.settings.citations.threshold
-    for place in likely[:_CANDIDATES]:
-        source = [sources[place]]
-        if quotes(sentence, source):
-            return place + 1
-        if not missing(sentence, source) and not doubted(sentence, source):
-            near = closeness(sentence, source, question)
-            if near is None or near >= least:
-                return place + 1
-    return 0
+    supporting = (
+        place + 1 for place in likely[:_CANDIDATES] if not unsupported(sentence, [sources[place]], question, least)
+    )
+    return next(supporting, 0)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.prompts.embedding.reranker import open_reranker
+from conspectus.query.answer_writing.asked import asked_of
 from conspectus.query.answer_writing.extractive import choose, quoted_instead
 from conspectus.query.answer_writing.quotes import Quote, quotes_for
 from conspectus.query.answer_writing.short_answer import short_answer
-from conspectus.query.answer_writing.support import term_weights, unsupported
+from conspectus.query.answer_writing.support import unsupported
 from conspectus.query.answering import Assembly
 from conspectus.query.citations.marks import BEST_EFFORT, UNVERIFIED
 from conspectus.query.citations.numbered import Citations
@@ -262,7 +263,7 @@ def read_behind_paths(
 def _read_behind(context: Context, path: BeamPath, guide: "OfflineBeamPolicy") -> list[QuotesBehindPath]:
     graph = open_walk_graph(context)
     clue, path_score = guide.clue([path]), guide.score(path)
-    weights = term_weights(context, clue)
+    weights = asked_of(context, clue).weights
     found = []
     for entity in path.entities.tolist():
         named = {context.bm25.term(word.key) for word in words(spoken(graph.names[entity]))}
