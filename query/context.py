@@ -19,7 +19,7 @@ from conspectus.storage.settings import EmbeddingSettings, Settings
 if TYPE_CHECKING:
     import pyarrow as pa
     from conspectus.query.remote_graph.counting import PartOfGraph
-    from conspectus.query.walk.graph_protocol import WalkGraph
+    from conspectus.query.walk.graph import WalkGraph
     from conspectus.storage.text.bm25 import Bm25
     from conspectus.storage.vectors.windowed import WindowedIndex
 

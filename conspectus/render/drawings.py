@@ -7,8 +7,7 @@ from conspectus.query.explain.types import Explained, Explanation, path_graph
 from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.query.types.trace import WalkTrace
-from conspectus.query.walk.graph import spoken
-from conspectus.query.walk.graph_protocol import WalkGraph
+from conspectus.query.walk.graph import WalkGraph, spoken
 from conspectus.render.node_link import NOTE, Edge, Kind, Node, drawing, wrapped, xml
 from conspectus.storage.errors import UsageError
 

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from conspectus.query.types import Answer
 from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
-from conspectus.query.walk.graph import spoken
-from conspectus.query.walk.graph_protocol import WalkGraph, open_walk_graph
+from conspectus.query.walk.graph import WalkGraph, open_walk_graph, spoken
 from conspectus.render.drawings import subgraph_html, subgraph_svg, walk_svg
 from conspectus.render.terminal import count, visible
 from conspectus.storage.errors import UsageError

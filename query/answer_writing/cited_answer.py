@@ -13,8 +13,8 @@ from conspectus.query.abstention import no_answer
 from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, evidence, sources
 from conspectus.query.answer_writing.streamed import stream_answer
 from conspectus.query.answering import assembling
-from conspectus.query.citations.alignment import overlaps
 from conspectus.query.citations.entailment import CitedText
+from conspectus.query.citations.matching import overlaps
 from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import answer_style

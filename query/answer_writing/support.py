@@ -1,4 +1,4 @@
-"""Whether the documents support an answer, and the text of an abstention."""
+"""Whether the documents support an answer, by the learned weights of the reader, and the text of an abstention."""
 
 import re
 from collections.abc import Container, Sequence
@@ -9,7 +9,6 @@ from conspectus.query.abstention import no_answer
 from conspectus.query.answer_writing.asked import asked_of
 from conspectus.query.answer_writing.excerpts import word_count
 from conspectus.query.answer_writing.features import answer_features
-from conspectus.query.answer_writing.ranker import matter, reader_weights
 from conspectus.query.context import Context
 from conspectus.query.logistic import probability
 from conspectus.query.question.kinds import LANGUAGES
@@ -20,6 +19,14 @@ from conspectus.storage.text.language import language_of_question
 
 if TYPE_CHECKING:
     from conspectus.query.answer_writing.quotes import Quote
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from conspectus.query.answer_writing.asked import Asked
+from conspectus.query.answer_writing.features import ANSWER_FEATURES, NEXT_FEATURES, STATEMENT_FEATURES
+from conspectus.query.logistic import Logistic, stored_weights
 
 _LEAST_OF_COMPOUND = 5
 _TOPICS = 3
@@ -100,3 +107,50 @@ def declined(context: Context, question: str, passages: Sequence[Passage], state
         if topic:
             topics[topic] = None
     return no_answer(question, list(topics)[:_TOPICS], " ".join(statement.split()))
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The learned reader.
+
+    Attributes:
+        statement: Does a statement answer the question?
+        next: Does a further statement answer it where the chosen ones do not?
+        answer: Do the chosen statements answer it?
+        least: The least probability of an answer that is given, by the matter of the question (`matter`).
+        least_next: The least probability of a further statement.
+    """
+
+    statement: Logistic
+    next: Logistic
+    answer: Logistic
+    least: Mapping[str, float]
+    least_next: float
+
+
+SETS = {False: "english", True: "many languages"}
+"""The names of the weights by whether the encoder knows many languages: its cosines are on another scale, and words of
+an inflected language are found less often."""
+
+
+@cache
+def reader_weights(by_many_languages: bool) -> Weights:
+    """Return the weights of `reader_weights.json` for the encoder of English or for that of many languages."""
+    found = stored_weights("query.answer_writing", "reader_weights.json")
+    own = found[SETS[by_many_languages]]
+    return Weights(
+        Logistic.of(own["statement"], STATEMENT_FEATURES),
+        Logistic.of(own["next"], NEXT_FEATURES),
+        Logistic.of(own["answer"], ANSWER_FEATURES),
+        found["least"],
+        found["least_next"],
+    )
+
+
+_MANY = 100
+"""Passages of an index that nobody would look through instead of asking."""
+
+
+def matter(asked: Asked, n_chunks: int) -> str:
+    """Return what a question is about: a "fact" or something "other" in a few passages, or anything "of many"."""
+    return "of many" if n_chunks >= _MANY else "fact" if asked.is_fact else "other"

@@ -8,10 +8,8 @@ from typing import cast
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.graph_question.candidate_query import query_of
-from conspectus.query.graph_question.candidates import Candidate, CandidateSearch
-from conspectus.query.graph_question.confidence import RATHER, SURE, probability_of
-from conspectus.query.graph_question.declining import unmet_words, why_declined
+from conspectus.query.graph_question.candidates import Candidate, CandidateSearch, query_of
+from conspectus.query.graph_question.confidence import RATHER, SURE, probability_of, unmet_words, why_declined
 from conspectus.query.graph_question.forms import formed, head_of
 from conspectus.query.graph_question.meanings import Predicates, open_predicates, read_meanings
 from conspectus.query.graph_question.mentions import EntityMention, find_mentions, open_names, spelled

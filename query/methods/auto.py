@@ -68,9 +68,9 @@ class Auto:
     async def _from_graph(self, question: str, say: Say) -> Answer:
         from conspectus.query.citations.marks import BEST_EFFORT
         from conspectus.query.graph_question.answer import answer_of
-        from conspectus.query.graph_question.declining import says_what_was_unmet
+        from conspectus.query.graph_question.confidence import says_what_was_unmet
         from conspectus.query.graph_question.reader import read_graph_question
-        from conspectus.query.question.connection_questions import connected_things
+        from conspectus.query.question.parts import connected_things
 
         reading = read_graph_question(self._context, question)
         paths = self._paths if connected_things(question) else None

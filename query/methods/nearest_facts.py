@@ -24,9 +24,16 @@ from conspectus.query.methods.fasttog.local_search import neighbourhood
 from conspectus.query.question.tasks import prompt_for
 from conspectus.query.question.topics import find_topics
 from conspectus.query.types import Answer, Evidence, Passage, Say, Step
-from conspectus.query.types.trace import Chain, Decision, WalkTrace
-from conspectus.query.walk.graph import around, names_as_written, open_graph, sentence, spoken
-from conspectus.query.walk.near_triples import NearTriple, alike, considered, nearest
+from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
+from conspectus.query.walk.graph import (
+    KnowledgeGraph,
+    around,
+    names_as_written,
+    open_graph,
+    predicate_vectors,
+    sentence,
+    spoken,
+)
 from conspectus.query.walk.provenance import answer_by_triples, open_grounds
 from conspectus.query.walk.verdicts import FactsReply, answer_from_facts
 from conspectus.storage.arrays import Ints
@@ -39,6 +46,87 @@ _CANDIDATES = 64
 _GROUP_HOPS, _GROUP_NODES, _GROUP_SIZE, _GROUPS = 2, 100, 4, 3
 """Groups: reach and size of the neighbourhood, entities per group, groups read; as in FastToG's comparison."""
 _SEED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class NearTriple:
+    """A relation (its row), its cosine with the question, and its ends; `near` is the end closer to the topics."""
+
+    relation: int
+    cosine: float
+    near: int
+    far: int
+    outgoing: bool
+    """Whether it is walked from its source."""
+
+    @property
+    def hop(self) -> Hop:
+        """The triple as a step of a walk."""
+        return Hop(self.relation, self.near, self.far, self.outgoing)
+
+
+def nearest(
+    context: Context, question: str, relations: Ints, distance: Ints, *, most: int, candidates: int
+) -> list[NearTriple]:
+    """Return the `most` relations whose sentences are nearest to the question, ties by their rows.
+
+    If there are more than `candidates`, only those with the nearest predicates are compared, ties by topic distance.
+    """
+    graph = open_graph(context)
+    if not len(relations):
+        return []
+    vector = context.embedder.embed_query(question)
+    if len(relations) > candidates:
+        predicates = np.round(predicate_vectors(context) @ vector, 6)[graph.stated[relations]]
+        reach = np.minimum(_far(distance, graph.sources[relations]), _far(distance, graph.targets[relations]))
+        relations = relations[np.lexsort((relations, reach, -predicates))[:candidates]]
+    embedder = context.embedder
+    said = [embedder.windows(sentence(graph, int(row)))[0] for row in relations]  # a description may be long
+    cosines = np.round(embedder.embed(said) @ vector, 6)
+    order = np.lexsort((relations, -cosines))[:most]
+    return [_near(graph, int(relations[place]), float(cosines[place]), distance) for place in order]
+
+
+def considered(
+    graph: KnowledgeGraph, triples: Sequence[NearTriple], kept: Sequence[NearTriple]
+) -> tuple[Considered, ...]:
+    """Return triples as candidates of a decision, for the trace."""
+    chosen = {item.relation for item in kept}
+    return tuple(
+        Considered(
+            sentence(graph, triple.relation),
+            triple.relation in chosen,
+            "same predicate and entity as the best" if triple.relation in chosen else "another predicate or entity",
+            triple.cosine,
+        )
+        for triple in triples
+    )
+
+
+def alike(graph: KnowledgeGraph, triples: Sequence[NearTriple]) -> list[NearTriple]:
+    """Return the best triple and those with the same predicate, direction and near end."""
+    if not triples:
+        return []
+    best = triples[0]
+    return [
+        triple
+        for triple in triples
+        if (triple.near, triple.outgoing, graph.stated[triple.relation])
+        == (best.near, best.outgoing, graph.stated[best.relation])
+    ]
+
+
+def _near(graph: KnowledgeGraph, relation: int, cosine: float, distance: Ints) -> NearTriple:
+    source, target = int(graph.sources[relation]), int(graph.targets[relation])
+    if _far(distance, np.array([target]))[0] < _far(distance, np.array([source]))[0]:
+        return NearTriple(relation, cosine, target, source, False)
+    return NearTriple(relation, cosine, source, target, True)
+
+
+def _far(distance: Ints, rows: Ints) -> Ints:
+    """Return the distances, with unreachable entities farther than all others."""
+    found: Ints = np.where(distance[rows] < 0, np.iinfo(np.int64).max, distance[rows])
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from conspectus.query.answering import Assembly
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage
-from conspectus.query.walk.graph import open_graph
-from conspectus.query.walk.graph_protocol import WalkGraph
+from conspectus.query.walk.graph import WalkGraph, open_graph
 from conspectus.storage.index import per_index
 from conspectus.storage.joins import Groups, mentions_of_relations
 from conspectus.storage.records import Mention, Relation, Span

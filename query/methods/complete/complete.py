@@ -16,8 +16,7 @@ from conspectus.query.answering import Assembly, ModelMethod, assembling
 from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.methods.complete import sets
-from conspectus.query.methods.complete.compute import Group, Result, compute
-from conspectus.query.methods.complete.conditions import Plan, Unclear
+from conspectus.query.methods.complete.conditions import Group, Plan, Result, Unclear, compute
 from conspectus.query.methods.complete.marks import tokens_of
 from conspectus.query.methods.complete.model_plan import plan_by_model
 from conspectus.query.methods.complete.plan import MOST_TOKENS, NoPlan, plan_for

@@ -23,13 +23,15 @@ from conspectus.prompts.language_model import LanguageModel
 from conspectus.prompts.replies.structured import CountedModel
 from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.citations.marks import UNVERIFIED
+from conspectus.query.context import Context
+from conspectus.query.graph_question.answer import decision_of, said
+from conspectus.query.graph_question.reader import GraphReading, read_graph_question
 from conspectus.query.methods.fasttog.local_search import CommunityCandidate, CommunitySearch, Members, Searched
 from conspectus.query.question.topics import Topics, find_topics
 from conspectus.query.types import Answer, Evidence, Say, Step, ignore_pieces
 from conspectus.query.types.trace import Chain, Considered, Hop
-from conspectus.query.walk.decisions import Choice, Verdict, log_verdict
+from conspectus.query.walk.decisions import Choice, Verdict, WalkLog, log_verdict
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
-from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.passages import unanswered
 from conspectus.query.walk.provenance import answer_by_triples
 
@@ -202,9 +204,6 @@ class FastToG(TopicMethod):
 
     async def _offline(self, assembly: Assembly, given: Topics | None, say: Say) -> Answer:
         """Walk along the best reading of the question, from the given subjects or its own."""
-        from conspectus.query.graph_question.reader import read_graph_question
-        from conspectus.query.methods.fasttog.pruning_offline import OfflineCommunityPolicy
-
         reading = read_graph_question(self._context, assembly.question, given.rows if given else None)
         starts = tuple(dict.fromkeys(leg.start for leg in reading.best.legs)) if reading.best else ()
         names = ", ".join(spoken(open_graph(self._context).names[row]) for row in starts)
@@ -261,3 +260,55 @@ class FastToG(TopicMethod):
                 answer = replace(answer, text=f"{own.text} {UNVERIFIED}")
         say(answer.text)
         return answer
+
+
+@dataclass(slots=True)
+class OfflineCommunityPolicy:
+    """Chooses communities by the best reading of a question (see `CommunityPolicy`)."""
+
+    context: Context
+    reading: GraphReading
+    _wanted: frozenset[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        answer = self.reading.answer if self.reading.answered else None
+        self._wanted = frozenset(answer.relations) if answer else frozenset()
+
+    async def pick(
+        self, chain: Sequence[CommunityCandidate], candidates: Sequence[CommunityCandidate], most: int
+    ) -> Choice:
+        """Choose the candidates with most triples of the answer that the chain lacks."""
+        held = {row for step in chain for row in step.relations}
+        missing = self._wanted - held
+        scores = tuple(float(len(missing.intersection(candidate.relations))) for candidate in candidates)
+        ranked = sorted(range(len(candidates)), key=lambda place: (-scores[place], place))
+        picked = tuple(place for place in ranked if scores[place] > 0)[:most]
+        why = "" if picked else "no community holds a triple of the best reading"
+        return Choice(picked, tuple(scores[place] for place in picked), why=why)
+
+    async def reason(self, chains: Sequence[CommunityChain]) -> Verdict:
+        """Answer as soon as the chains contain all triples of the answer."""
+        left = len(self._wanted - _held(chains))
+        if self._wanted and not left:
+            return await self.finish(chains, Verdict(False))
+        return Verdict(False, why=self.reading.declined or f"{left} triples of the best reading are not held yet")
+
+    async def finish(self, chains: Sequence[CommunityChain], verdict: Verdict, /) -> Verdict:
+        """Return the answer of the reading: the entities whose triples are in the chains, or all if none is."""
+        answer, considered = self.reading.answer, decision_of(self.context, self.reading).considered
+        if not self.reading.answered or answer is None:
+            return replace(verdict, why=self.reading.declined, considered=considered)
+        held = _held(chains)
+        found = tuple(each for each in answer.found if set(each.relations) <= held) or answer.found
+        query = self.reading.query
+        if query is None or query.form != "things" or query.things.order:
+            found = answer.found
+        shown = replace(answer, found=found)
+        relations = tuple(row for row in answer.relations if row in held) if found != answer.found else answer.relations
+        text, names = said(self.context, replace(self.reading, answer=shown))
+        return Verdict(True, text, names=names, relations=relations, considered=considered)
+
+
+def _held(chains: Sequence[CommunityChain]) -> set[int]:
+    """Return the relations in the chains."""
+    return {row for chain in chains for step in chain.steps for row in step.relations}

@@ -12,9 +12,8 @@ from conspectus.query.methods.fasttog.fasttog import CommunityChain
 from conspectus.query.methods.fasttog.local_search import CommunityCandidate
 from conspectus.query.methods.fasttog.text import CommunityStatement, join_statements, open_community_text
 from conspectus.query.question.tasks import as_question, prompt_for
-from conspectus.query.walk.decisions import Choice, Verdict, chosen
+from conspectus.query.walk.decisions import Choice, Verdict, chosen, failure_reason
 from conspectus.query.walk.graph import names_as_written, open_graph, spoken
-from conspectus.query.walk.log import failure_reason
 from conspectus.query.walk.provenance import open_grounds
 from conspectus.query.walk.verdicts import AnswerReply, answer_from_facts
 from conspectus.storage.errors import ModelError

@@ -9,12 +9,12 @@ from conspectus.query.answering import Assembly
 from conspectus.query.context import Context
 from conspectus.query.graph_question.mentions import find_mentions
 from conspectus.query.graph_question.question_form import read_asked
-from conspectus.query.question.connection_questions import connected_things
+from conspectus.query.question.parts import connected_things
 from conspectus.query.question.topics import rows_of
 from conspectus.query.types import Answer, Evidence
 from conspectus.query.types.trace import Chain, Considered, Hop, WalkTrace
+from conspectus.query.walk.decisions import WalkLog
 from conspectus.query.walk.graph import KnowledgeGraph, is_id, open_graph, predicate_words, spoken
-from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.paths import connecting_paths
 from conspectus.query.walk.provenance import open_grounds
 

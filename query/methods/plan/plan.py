@@ -60,7 +60,7 @@ from conspectus.query.question.tasks import as_question
 from conspectus.query.question.topics import Topics, find_topics, rows_of
 from conspectus.query.types import Answer, Evidence, Say
 from conspectus.query.types.trace import Considered, Hop
-from conspectus.query.walk.decisions import log_verdict
+from conspectus.query.walk.decisions import WalkLog, failure_reason, log_verdict
 from conspectus.query.walk.graph import (
     IncidentEdges,
     KnowledgeGraph,
@@ -69,7 +69,6 @@ from conspectus.query.walk.graph import (
     predicate_words,
     spoken,
 )
-from conspectus.query.walk.log import WalkLog, failure_reason
 from conspectus.query.walk.paths import connecting_paths
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.normalise import entity_key

@@ -15,10 +15,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from conspectus.query.types import Passage
 from conspectus.query.types.trace import Chain, Hop
-from conspectus.query.walk.decisions import Choice, Verdict, log_verdict
-from conspectus.query.walk.graph import IncidentEdges, spoken
-from conspectus.query.walk.graph_protocol import WalkGraph
-from conspectus.query.walk.log import WalkLog
+from conspectus.query.walk.decisions import Choice, Verdict, WalkLog, log_verdict
+from conspectus.query.walk.graph import IncidentEdges, WalkGraph, spoken
 from conspectus.storage.arrays import Bools, Ints, runs
 
 CONTEXT_CHUNKS = 10  # by which entities are scored and from which is answered, as in ToG-2

@@ -22,10 +22,8 @@ from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import CONTEXT_CHUNKS, BeamPath, BeamState, EvidenceText, hops_to
 from conspectus.query.types import Answer, Evidence, Passage
-from conspectus.query.walk.decisions import Verdict
-from conspectus.query.walk.graph import is_id, predicate_words, sentence, spoken
-from conspectus.query.walk.graph_protocol import WalkGraph, near_names, open_walk_graph
-from conspectus.query.walk.log import WalkLog
+from conspectus.query.walk.decisions import Verdict, WalkLog
+from conspectus.query.walk.graph import WalkGraph, is_id, near_names, open_walk_graph, predicate_words, sentence, spoken
 from conspectus.query.walk.passages import (
     chunks_named_in,
     has_documents,

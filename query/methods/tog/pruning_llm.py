@@ -32,15 +32,15 @@ from conspectus.query.methods.tog.beam import (
 from conspectus.query.methods.tog.evidence import NumberedEvidence, most_relevant, path_step, rank_texts, with_title
 from conspectus.query.question.tasks import as_question, prompt_for
 from conspectus.query.types import Passage
-from conspectus.query.walk.decisions import Choice, Verdict, chosen, weighed
+from conspectus.query.walk.decisions import Choice, Verdict, chosen, failure_reason, weighed
 from conspectus.query.walk.graph import (
     is_id,
     names_as_written,
+    near_predicates,
+    open_walk_graph,
     predicate_words,
     spoken,
 )
-from conspectus.query.walk.graph_protocol import near_predicates, open_walk_graph
-from conspectus.query.walk.log import failure_reason
 from conspectus.query.walk.verdicts import asked_question, in_braces, listed_names, read_reasoning
 from conspectus.storage.errors import ModelError
 from conspectus.storage.hashing import digest

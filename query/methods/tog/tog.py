@@ -33,9 +33,8 @@ from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
 from conspectus.query.methods.tog.pruning_offline import open_offline_policy
 from conspectus.query.question.topics import find_topics
 from conspectus.query.types import Answer, Say
-from conspectus.query.walk.decisions import log_choice
-from conspectus.query.walk.graph_protocol import WalkGraph, open_walk_graph
-from conspectus.query.walk.log import WalkLog
+from conspectus.query.walk.decisions import WalkLog, log_choice
+from conspectus.query.walk.graph import WalkGraph, open_walk_graph
 
 
 class Tog(TopicMethod):

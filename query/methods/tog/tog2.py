@@ -27,7 +27,7 @@ from conspectus.prompts.replies.structured import CountedModel
 from conspectus.query.answer_writing.extractive import quote_evidence
 from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.context import Context, IndexRetriever
-from conspectus.query.graph_question.declining import says_what_was_unmet
+from conspectus.query.graph_question.confidence import says_what_was_unmet
 from conspectus.query.methods.tog.beam import (
     CONTEXT_CHUNKS,
     BeamPath,
@@ -54,9 +54,8 @@ from conspectus.query.methods.tog.pruning_offline import open_offline_policy
 from conspectus.query.question.topics import Topics, find_topics
 from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
 from conspectus.query.types.trace import Considered
-from conspectus.query.walk.decisions import log_choice, log_verdict
-from conspectus.query.walk.graph_protocol import WalkGraph, open_walk_graph
-from conspectus.query.walk.log import WalkLog
+from conspectus.query.walk.decisions import WalkLog, log_choice, log_verdict
+from conspectus.query.walk.graph import WalkGraph, open_walk_graph
 from conspectus.query.walk.passages import has_documents, has_imported_graph
 
 _ALPHA = 0.8  # the paper's: the first four chunks have 96 % of the weight

@@ -13,8 +13,7 @@ from conspectus.query.remote_graph import graph as remote_graph
 from conspectus.query.remote_graph.graph import LiveGraph
 from conspectus.query.sparql import endpoint
 from conspectus.query.sparql.endpoint import Endpoint
-from conspectus.query.walk.graph import open_graph
-from conspectus.query.walk.graph_protocol import WalkGraph, open_walk_graph
+from conspectus.query.walk.graph import WalkGraph, open_graph, open_walk_graph
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import load_settings
 

@@ -14,7 +14,7 @@ from conspectus.query.context import Context
 from conspectus.query.filter.documents import filtered
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import drift
-from conspectus.query.methods.graphrag.drift_offline import CONTEXT_TOKENS
+from conspectus.query.methods.graphrag.drift import CONTEXT_TOKENS
 from conspectus.query.types import Answer
 from conspectus.storage.records import Document, Relation, Report
 
