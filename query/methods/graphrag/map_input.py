@@ -1,13 +1,25 @@
-"""The input of global search: the reports or passages that an answer is based on."""
+"""The input of global search, the reports or passages that an answer is based on, and the comparison with one call."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, Units, every, filled, passage_unit
+from conspectus.prompts.language_model import LanguageModel
+from conspectus.query.answer_writing.cited_answer import write
+from conspectus.query.answer_writing.context_windows import (
+    ScoredUnit,
+    Unit,
+    Units,
+    every,
+    evidence,
+    filled,
+    passage_unit,
+)
+from conspectus.query.answer_writing.extractive import quote_evidence
+from conspectus.query.answering import Assembly, ModelMethod, assembling
 from conspectus.query.context import Context
-from conspectus.query.types import Step
+from conspectus.query.types import Answer, Say, Step
 from conspectus.storage.joins import reports_of_levels
 from conspectus.storage.level_names import Level, level_name, level_number
 from conspectus.storage.records import Chunk, Report
@@ -115,3 +127,43 @@ def nearest_reports(context: Context, texts: Sequence[str]) -> list[ScoredUnit]:
     unit = (mean / max(float(np.linalg.norm(mean)), 1e-12)).astype(np.float32)
     cosines, rows = context.index.vectors("reports").search(unit[np.newaxis], context.settings.drift_search.reports)
     return [ScoredUnit(reports[row], score) for row, score in zip(rows[0].tolist(), cosines[0].tolist(), strict=True)]
+
+
+STEP = "passages"
+
+
+class VectorSearch(ModelMethod):
+    """Answers from the nearest passages that fit into one window.
+
+    With a model it makes one call; without one, it quotes sentences of the passages.
+    """
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the answer; it cites sentences of the passages."""
+        with assembling(question, self._name) as assembly:
+            scored, found = nearest_passages(self._context, question)
+            if self._model is not None:
+                assembly.add(found)
+                return await self._written(assembly, self._model, scored, say)
+            assembly.over(len(scored), sum(passage.unit.n_tokens for passage in scored))
+            return quote_evidence(
+                assembly, self._context, replace(evidence(self._context, scored), trace=(found,)), say
+            )
+
+    async def _written(self, assembly: Assembly, model: LanguageModel, scored: list[ScoredUnit], say: Say) -> Answer:
+        context = self._context
+        room = context.room(STEP, context.settings.global_search.context_tokens)
+        window = filled([passage.unit for passage in scored], room)
+        text, units, n_tokens = (window.text, window.units, window.n_tokens) if window else ("", (), 0)
+        written = await write(
+            context, model, assembly.question, text, units, say, prompt="query/graphrag/vector_answer", step=STEP
+        )
+        assembly.add(*written.steps)
+        assembly.step("read", f"{len(scored)} passages read, {len(written.citations)} citations made")
+        assembly.over(len(scored), n_tokens)
+        return assembly.assemble(
+            written.text,
+            citations=written.citations,
+            evidence=evidence(context, scored),
+            dropped_citations=written.dropped,
+        )

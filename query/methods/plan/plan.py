@@ -33,7 +33,13 @@ from conspectus.query.graph_question.answer import answer_of, in_words
 from conspectus.query.graph_question.candidates import Candidate
 from conspectus.query.graph_question.meanings import open_predicates
 from conspectus.query.graph_question.reader import read_as, read_graph_question
-from conspectus.query.methods.plan.connecting_paths import arrow, connection, paths_considered, telling_paths
+from conspectus.query.methods.plan.connecting_paths import (
+    arrow,
+    connecting_paths,
+    connection,
+    paths_considered,
+    telling_paths,
+)
 from conspectus.query.methods.sparql import relevant
 from conspectus.query.methods.tog.beam import (
     CONTEXT_CHUNKS,
@@ -69,7 +75,6 @@ from conspectus.query.walk.graph import (
     predicate_words,
     spoken,
 )
-from conspectus.query.walk.paths import connecting_paths
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.normalise import entity_key
 from pydantic import BaseModel
