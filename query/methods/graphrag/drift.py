@@ -227,31 +227,22 @@ class DriftSearch:
                     break
             if walk.failures and not walk.branches:
                 raise walk.failures[0]
-            material = material_of(walk.notes(), CONTEXT_TOKENS)
-            written = await write(
-                self._context,
-                self._model,
-                question,
-                material.text,
-                material.units,
-                say,
-                prompt="query/graphrag/drift_reduce",
-                step=REDUCE,
-            )
+            notes = walk.notes()
+            material = material_of(notes, CONTEXT_TOKENS)
+            assembly.add(*walk.trace)
             detail = (
-                f"{len(material.notes)} of {len(walk.notes())} notes on {len(material.units)} pieces of material, "
-                f"{material.n_tokens} tokens; {len(written.citations)} citations made"
+                f"{len(material.notes)} of {len(notes)} notes on {len(material.units)} pieces of material, "
+                f"{material.n_tokens} tokens"
             )
-            assembly.add(*walk.trace, *written.steps)
             assembly.step(REDUCE, detail if material.notes else "nothing helps to answer")
             read = {unit.id for branch in walk.branches for unit in branch.units}
             assembly.over(len(read), sum(branch.n_tokens for branch in walk.branches))
-            return assembly.assemble(
-                written.text,
-                citations=written.citations,
-                evidence=evidence(self._context, material.scored()),
-                dropped_citations=sum(branch.dropped for branch in walk.branches) + written.dropped,
-            )
+            return await write(
+                assembly, self._context, self._model, material.text, material.units,
+                evidence(self._context, material.scored()), say,
+                prompt="query/graphrag/drift_reduce", step=REDUCE,
+                dropped=sum(branch.dropped for branch in walk.branches),
+            )  # fmt: skip
 
     async def _round(self, number: int, question: str, walk: "_Traversal") -> bool:
         """Answer the best open questions; return whether any was open."""

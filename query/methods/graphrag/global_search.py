@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.abstention import no_answer
-from conspectus.query.answer_writing.cited_answer import Written, write
+from conspectus.query.answer_writing.cited_answer import write
 from conspectus.query.answer_writing.context_windows import (
     ScoredUnit,
     Statement,
@@ -83,16 +83,11 @@ class GlobalSearch:
             material = material_of(notes.notes, limit)
             unread = not notes.notes and bool(notes.baseless or notes.failures)
             first = ignore_pieces if unread else say
-            written = await write(self._context, self._model, question, material.text, material.units, first)
-            assembly.add(
-                *selected.trace, _map_report(windows, notes), *written.steps, _reduce_report(notes, material, written)
-            )
+            assembly.add(*selected.trace, _map_report(windows, notes), _reduce_report(notes, material))
             assembly.over(len(selected.units), sum(window.n_tokens for window in windows))
-            answer = assembly.assemble(
-                written.text,
-                citations=written.citations,
-                evidence=evidence(self._context, material.scored()),
-                dropped_citations=notes.dropped + written.dropped,
+            found = evidence(self._context, material.scored())
+            answer = await write(
+                assembly, self._context, self._model, material.text, material.units, found, first, dropped=notes.dropped
             )
         if not unread:
             return answer
@@ -118,13 +113,13 @@ def _map_report(windows: list[Window], notes: Notes) -> Step:
     return Step("map", ", ".join(parts))
 
 
-def _reduce_report(notes: Notes, material: Material, written: Written) -> Step:
+def _reduce_report(notes: Notes, material: Material) -> Step:
     if not material.notes:
         return Step("reduce", "nothing helps to answer")
     return Step(
         "reduce",
         f"{len(material.notes)} of {len(notes.notes)} notes on {len(material.units)} reports or passages, "
-        f"{material.n_tokens} tokens; {len(written.citations)} citations made",
+        f"{material.n_tokens} tokens",
     )
 
 

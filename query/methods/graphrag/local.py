@@ -255,24 +255,9 @@ class LocalSearch(ModelMethod):
             if self._model is None:
                 shown = replace(evidence(context, found.units), trace=found.trace)
                 return quote_evidence(assembly, context, shown, say)
-            written = await write(
-                context,
-                self._model,
-                question,
-                found.text,
-                units,
-                say,
-                prompt="query/graphrag/local_answer",
-                step=STEP,
-                most_words=_WORDS,
-            )
-            assembly.add(*found.trace, *written.steps)
-            assembly.step(
-                "read", f"{len(units)} reports, records and passages read, {len(written.citations)} citations made"
-            )
-            return assembly.assemble(
-                written.text,
-                citations=written.citations,
-                evidence=evidence(context, found.units),
-                dropped_citations=written.dropped,
-            )
+            assembly.add(*found.trace)
+            assembly.step("read", f"{len(units)} reports, records and passages read")
+            return await write(
+                assembly, context, self._model, found.text, units, evidence(context, found.units), say,
+                prompt="query/graphrag/local_answer", step=STEP, most_words=_WORDS,
+            )  # fmt: skip

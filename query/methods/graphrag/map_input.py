@@ -5,19 +5,19 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.answer_writing.cited_answer import write
 from conspectus.query.answer_writing.context_windows import (
     ScoredUnit,
     Unit,
     Units,
+    Window,
     every,
     evidence,
     filled,
     passage_unit,
 )
 from conspectus.query.answer_writing.extractive import quote_evidence
-from conspectus.query.answering import Assembly, ModelMethod, assembling
+from conspectus.query.answering import ModelMethod, assembling
 from conspectus.query.context import Context
 from conspectus.query.types import Answer, Say, Step
 from conspectus.storage.joins import reports_of_levels
@@ -141,29 +141,17 @@ class VectorSearch(ModelMethod):
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer; it cites sentences of the passages."""
         with assembling(question, self._name) as assembly:
-            scored, found = nearest_passages(self._context, question)
-            if self._model is not None:
-                assembly.add(found)
-                return await self._written(assembly, self._model, scored, say)
-            assembly.over(len(scored), sum(passage.unit.n_tokens for passage in scored))
-            return quote_evidence(
-                assembly, self._context, replace(evidence(self._context, scored), trace=(found,)), say
-            )
-
-    async def _written(self, assembly: Assembly, model: LanguageModel, scored: list[ScoredUnit], say: Say) -> Answer:
-        context = self._context
-        room = context.room(STEP, context.settings.global_search.context_tokens)
-        window = filled([passage.unit for passage in scored], room)
-        text, units, n_tokens = (window.text, window.units, window.n_tokens) if window else ("", (), 0)
-        written = await write(
-            context, model, assembly.question, text, units, say, prompt="query/graphrag/vector_answer", step=STEP
-        )
-        assembly.add(*written.steps)
-        assembly.step("read", f"{len(scored)} passages read, {len(written.citations)} citations made")
-        assembly.over(len(scored), n_tokens)
-        return assembly.assemble(
-            written.text,
-            citations=written.citations,
-            evidence=evidence(context, scored),
-            dropped_citations=written.dropped,
-        )
+            scored, step = nearest_passages(self._context, question)
+            context, found = self._context, evidence(self._context, scored)
+            if self._model is None:
+                assembly.over(len(scored), sum(passage.unit.n_tokens for passage in scored))
+                return quote_evidence(assembly, context, replace(found, trace=(step,)), say)
+            assembly.add(step)
+            room = context.room(STEP, context.settings.global_search.context_tokens)
+            window = filled([passage.unit for passage in scored], room) or Window((), "", 0)
+            assembly.step("read", f"{len(scored)} passages read")
+            assembly.over(len(scored), window.n_tokens)
+            return await write(
+                assembly, context, self._model, window.text, window.units, found, say,
+                prompt="query/graphrag/vector_answer", step=STEP,
+            )  # fmt: skip

@@ -128,7 +128,7 @@ def test_a_question_and_its_answer(harbour: Context, tmp_path: Path) -> None:
     assert found.usage.units == sum(
         map(len, (evidence.passages, evidence.reports, evidence.entities, evidence.relations, evidence.claims))
     )
-    assert [each.name for each in found.trace] == ["link", "context", "read"]
+    assert [each.name for each in found.trace] == ["link", "context", "read", "local"]
     assert "the question names Harbour Bank, Otto Brand" in found.trace[0].detail
 
 
