@@ -19,7 +19,7 @@ from conspectus.storage.settings import EmbeddingSettings, Settings
 if TYPE_CHECKING:
     import pyarrow as pa
     from conspectus.query.remote_graph.counting import PartOfGraph
-    from conspectus.query.walk.graph import WalkGraph
+    from conspectus.query.remote_graph.graph import LiveGraph
     from conspectus.storage.text.bm25 import Bm25
     from conspectus.storage.vectors.windowed import WindowedIndex
 
@@ -34,7 +34,7 @@ class Context:
     """Description of the filter; "" if the index is not restricted."""
     part: "PartOfGraph | None" = None
     """Completes answers if the index contains only the part of a live graph around a question."""
-    live: "WalkGraph | None" = None
+    live: "LiveGraph | None" = None
     """The remote graph that is walked instead of the index's own, which is then empty."""
 
     def __str__(self) -> str:

@@ -141,7 +141,7 @@ class ExtractiveGlobalSearch:
             selected = await self._selector.select(question)
             told = self._overview(question)
             if told:
-                return self._tell(assembly, told, selected, say)
+                return self._themes_told(assembly, told, selected, say)
             vector = self._context.embedder.embed_query(question)
             places, scores = self._map(vector, selected.units)
             shown = zip(places[:_QUOTED_REPORTS].tolist(), scores.tolist(), strict=False)
@@ -158,14 +158,8 @@ class ExtractiveGlobalSearch:
                 Step("map", f"{len(places)} of {len(selected.units)} scored above zero"),
                 Step("reduce", f"{len(chosen)} statements of the {len(best)} most helpful; {reason}"),
             )
-            say(text)
             assembly.over(len(selected.units), selected.units.n_tokens)
-            return assembly.assemble(
-                text,
-                citations=citations.made(),
-                evidence=replace(evidence(self._context, best), trace=tuple(assembly.trace)),
-                dropped_citations=citations.dropped,
-            )
+            return self._told(assembly, text, citations, best, say)
 
     def _overview(self, question: str) -> list[Theme] | None:
         """Return the themes of the documents' own structure: of the whole, or of its parts about the question's
@@ -181,7 +175,7 @@ class ExtractiveGlobalSearch:
             return None
         return focused_themes(self._context, question, self._selector.level)
 
-    def _tell(self, assembly: Assembly, told: Sequence[Theme], selected: Selected, say: Say) -> Answer:
+    def _themes_told(self, assembly: Assembly, told: Sequence[Theme], selected: Selected, say: Say) -> Answer:
         """Return the overview: one line per theme, with its citation."""
         citations = Citations(self._context)
         text = "\n".join(_line(theme, citations) for theme in told)
@@ -195,14 +189,13 @@ class ExtractiveGlobalSearch:
             *selected.trace,
             Step(OVERVIEW, f"no themes were derived: {len(told)} parts of the documents' own structure"),
         )
-        say(text)
         assembly.over(len(passages), sum(item.unit.n_tokens for item in passages))
-        return assembly.assemble(
-            text,
-            citations=citations.made(),
-            evidence=replace(evidence(self._context, passages), trace=tuple(assembly.trace)),
-            dropped_citations=citations.dropped,
-        )
+        return self._told(assembly, text, citations, passages, say)
+
+    def _told(self, assembly: Assembly, text: str, made: Citations, read: Sequence[ScoredUnit], say: Say) -> Answer:
+        say(text)
+        found = replace(evidence(self._context, read), trace=tuple(assembly.trace))
+        return assembly.assemble(text, citations=made.made(), evidence=found, dropped_citations=made.dropped)
 
     def _answerable(self, question: str) -> tuple[str, bool]:
         """Return the reason for answering or not, and whether the question is answered."""
