@@ -9,7 +9,8 @@ algorithm 1. A walk grows W chains of communities from the subjects of the quest
    finds; then one reasoning call over all chains gives the answer, or "unknown".
 3. A chain ends if no candidate helps; a walk ends with an answer, or when all chains have ended.
 
-The local community search is algorithm 2 (local_search.py), the choices and reasonings are made by a `CommunityPolicy`.
+The local community search is algorithm 2 (local_search.py), a model makes the choices and reasons (pruning_llm.py),
+or the readings of the question do.
 Differences from the paper: the text of an ended chain remains evidence, and no question is asked twice about the same
 evidence. With a model the calls are at most 1 for the subjects, 1 + W·D choices, 1 + D reasonings, and those of the
 fallback: WD + D + 3 + f.
@@ -17,7 +18,6 @@ fallback: WD + D + 3 + f.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.prompts.replies.structured import CountedModel
@@ -26,7 +26,14 @@ from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
 from conspectus.query.graph_question.answer import decision_of, said
 from conspectus.query.graph_question.reader import GraphReading, read_graph_question
-from conspectus.query.methods.fasttog.local_search import CommunityCandidate, CommunitySearch, Members, Searched
+from conspectus.query.methods.fasttog.local_search import (
+    CommunityCandidate,
+    CommunityChain,
+    CommunitySearch,
+    Members,
+    Searched,
+)
+from conspectus.query.methods.fasttog.pruning_llm import LlmCommunityPolicy, name_subjects
 from conspectus.query.question.topics import Topics, find_topics
 from conspectus.query.types import Answer, Evidence, Say, Step, ignore_pieces
 from conspectus.query.types.trace import Chain, Considered, Hop
@@ -37,37 +44,11 @@ from conspectus.query.walk.provenance import answer_by_triples
 
 
 @dataclass(slots=True)
-class CommunityChain:
-    """A chain: its communities, and why it ended ("" while it is active)."""
-
-    steps: list[CommunityCandidate]
-    ended: str = ""
-
-
-class CommunityPolicy(Protocol):
-    """Makes the decisions of one walk."""
-
-    async def pick(
-        self, chain: Sequence[CommunityCandidate], candidates: Sequence[CommunityCandidate], most: int
-    ) -> Choice:
-        """Choose up to `most` helpful candidates; `chain` is empty at the start."""
-        ...
-
-    async def reason(self, chains: Sequence[CommunityChain]) -> Verdict:
-        """Return whether and how the chains answer the question."""
-        ...
-
-    async def finish(self, chains: Sequence[CommunityChain], verdict: Verdict, /) -> Verdict:
-        """Return the final verdict of a walk without an answer."""
-        ...
-
-
-@dataclass(slots=True)
 class CommunityWalk:
     """One walk: W chains of communities, each grown from its last one (algorithm 1)."""
 
     search: CommunitySearch
-    policy: CommunityPolicy
+    policy: "LlmCommunityPolicy | OfflineCommunityPolicy"
     subjects: tuple[int, ...]
     log: WalkLog = field(default_factory=WalkLog)
     chains: list[CommunityChain] = field(default_factory=list)
@@ -190,8 +171,6 @@ class FastToG(TopicMethod):
 
     async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
         """Return the answer of a walk from the given subjects, or those that a model or the question reader finds."""
-        from conspectus.query.methods.fasttog.pruning_llm import LlmCommunityPolicy
-
         with assembling(question, self._name) as assembly:
             subjects = find_topics(self._context, question, given, step="subjects") if given is not None else None
             if self._model is None:
@@ -212,8 +191,6 @@ class FastToG(TopicMethod):
 
     async def _named_subjects(self, assembly: Assembly, model: LanguageModel) -> Topics | None:
         """Return the subjects that the model names; None (and a step) if the graph has none of them."""
-        from conspectus.query.methods.fasttog.pruning_llm import name_subjects
-
         names, failure = await name_subjects(self._context, model, assembly.question)
         found = find_topics(self._context, assembly.question, names, step="subjects")
         if failure or not names:
@@ -228,7 +205,7 @@ class FastToG(TopicMethod):
         self,
         assembly: Assembly,
         subjects: Topics,
-        policy: "CommunityPolicy",
+        policy: "LlmCommunityPolicy | OfflineCommunityPolicy",
         say: Say,
         model: CountedModel | None = None,
     ) -> Answer:
@@ -264,7 +241,7 @@ class FastToG(TopicMethod):
 
 @dataclass(slots=True)
 class OfflineCommunityPolicy:
-    """Chooses communities by the best reading of a question (see `CommunityPolicy`)."""
+    """Chooses communities by the best reading of a question."""
 
     context: Context
     reading: GraphReading

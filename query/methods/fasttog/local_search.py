@@ -56,6 +56,14 @@ class CommunityCandidate:
         return (*self.bridges, *self.inside)
 
 
+@dataclass(slots=True)
+class CommunityChain:
+    """A chain: its communities, and why it ended ("" while it is active)."""
+
+    steps: list[CommunityCandidate]
+    ended: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Searched:
     """The result of a local search: candidates (best first), pruned communities, and counts of the subgraph.

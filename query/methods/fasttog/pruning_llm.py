@@ -8,8 +8,7 @@ from conspectus.prompts.replies.choose import numbered
 from conspectus.prompts.replies.prose import ListReply
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
-from conspectus.query.methods.fasttog.fasttog import CommunityChain
-from conspectus.query.methods.fasttog.local_search import CommunityCandidate
+from conspectus.query.methods.fasttog.local_search import CommunityCandidate, CommunityChain
 from conspectus.query.methods.fasttog.text import CommunityStatement, join_statements, open_community_text
 from conspectus.query.question.tasks import as_question, prompt_for
 from conspectus.query.walk.decisions import Choice, Verdict, chosen, failure_reason
@@ -32,7 +31,7 @@ class SubjectReply(ListReply):
 
 
 class LlmCommunityPolicy:
-    """Asks a language model about one question (see `CommunityPolicy` for the decisions).
+    """Asks a language model about one question.
 
     Every decision is one call, and one more if a reply cannot be used. BudgetReached ends the walk; any other
     failure ends the chain or the verdict, with the reason in the trace.

@@ -1,21 +1,20 @@
-"""Beam search over a knowledge graph: the moves and the loop that ToG and ToG-2 share.
+"""Beam search over a knowledge graph: the moves and the state that ToG and ToG-2 share.
 
 Sun et al. 2024, "Think-on-Graph" (arXiv 2307.07697, section 2), and Ma et al. 2024, "Think-on-Graph 2.0" (arXiv
 2407.10805, section 3): find the relations of the topic entities and prune them; find the entities behind them and prune
 them; judge whether the evidence suffices; continue from the remaining entities.
 
-All decisions are made by a `BeamPolicy`: a language model (pruning_llm.py), or the similarity of question and
-predicate (pruning_offline.py).
+All decisions are made by a language model (pruning_llm.py), or by the readings of the question (pruning_offline.py).
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from conspectus.query.types import Passage
 from conspectus.query.types.trace import Chain, Hop
-from conspectus.query.walk.decisions import Choice, Verdict, WalkLog, log_verdict
+from conspectus.query.walk.decisions import Verdict
 from conspectus.query.walk.graph import IncidentEdges, WalkGraph, spoken
 from conspectus.storage.arrays import Bools, Ints, runs
 
@@ -191,93 +190,3 @@ class BeamState:
     query: str = ""
     clues: str = ""
     verdict: Verdict = field(default_factory=lambda: Verdict(False, why="the question names no entity of the graph"))
-
-
-class BeamPolicy(Protocol):
-    """The decisions of one walk. A decision that fails keeps nothing and gives the reason."""
-
-    async def keep_topics(self, rows: Sequence[int]) -> Choice:
-        """Choose the topic entities to start from (ToG-2's topic prune)."""
-        ...
-
-    def start(self, rows: Sequence[int]) -> list[BeamPath]:
-        """Return the initial paths."""
-        ...
-
-    async def keep_relations(self, state: BeamState, options: Sequence[Sequence[RelationOption]]) -> list[Choice]:
-        """Choose the W best relations of every path (relation prune)."""
-        ...
-
-    def candidates(self, reached: BeamPath) -> list[BeamPath]:
-        """Divide the entities behind one relation into candidates."""
-        ...
-
-    async def keep_entities(self, path: BeamPath, candidates: Sequence[BeamPath]) -> Choice:
-        """Choose among the candidates behind one relation at `path` (ToG's entity prune)."""
-        ...
-
-    async def rank(self, state: BeamState, candidates: Sequence[BeamPath], texts: list[EvidenceText], /) -> RankedTexts:
-        """Score the evidence texts of the candidates (ToG-2's context retrieval)."""
-        ...
-
-    async def judge(self, state: BeamState) -> Verdict:
-        """Judge whether the paths and texts of the state answer the question (reasoning)."""
-        ...
-
-    async def next_query(self, state: BeamState) -> NextQuery:
-        """Return the query of the next round."""
-        ...
-
-    async def finish(self, state: BeamState) -> Verdict:
-        """Return the final verdict of a walk without a sufficient one."""
-        ...
-
-
-# The loop
-
-
-async def beam_search(
-    state: BeamState,
-    policy: BeamPolicy,
-    log: WalkLog,
-    *,
-    rounds: int,
-    advance: Callable[[BeamState], Awaitable[list[BeamPath]]],
-    refocus: Callable[[BeamState], Awaitable[None]] | None = None,
-    answer_in_last_round: bool = False,
-) -> None:
-    """Walk up to `rounds` steps; the state then has the verdict and the depth reached.
-
-    Args:
-        state: The initial state; updated in place.
-        policy: Makes the decisions.
-        log: Records every decision and the final paths.
-        rounds: The maximum depth D.
-        advance: One round of pruning; returns the W best extended paths and may set the texts of the state.
-        refocus: Called between rounds to set the next query.
-        answer_in_last_round: Whether the verdict of the last round is a best effort.
-    """
-    ended = ""
-    for depth in range(1, rounds + 1) if state.paths else ():
-        previous, state.depth, state.last = state.depth, depth, answer_in_last_round and depth == rounds
-        paths = await advance(state)
-        if not paths:
-            state.depth, ended = previous, "nothing leads on"
-            if answer_in_last_round and (state.texts or previous):  # a walk that ends early also gives its best effort
-                state.last = True
-                state.verdict = await policy.judge(state)
-                log_verdict(log, "reasoning", state.depth, state.verdict, "the last step")
-            break
-        state.paths = paths
-        state.verdict = await policy.judge(state)
-        log_verdict(log, "reasoning", state.depth, state.verdict, f"{len(paths)} paths")
-        if state.verdict.sufficient:
-            break
-        if refocus and depth < rounds:
-            await refocus(state)
-    log.chains += [chain_to(path, int(path.entities[0]), ended) for path in state.paths if path.relations]
-    if not state.verdict.sufficient:
-        final = await policy.finish(state)
-        if final is not state.verdict:
-            state.verdict = final
-            log_verdict(log, "answer", state.depth, state.verdict)

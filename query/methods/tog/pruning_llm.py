@@ -81,7 +81,7 @@ class Reasoned(BaseModel):
 
 
 class LlmBeamPolicy:
-    """Asks a language model about one question (see `BeamPolicy` for the decisions).
+    """Asks a language model about one question.
 
     Args:
         context: The open index.

@@ -39,7 +39,7 @@ _UNMATCHED = 0.5
 
 @dataclass(slots=True, eq=False)
 class OfflineBeamPolicy:
-    """Decides one walk by the readings of its question (see `BeamPolicy` for the decisions)."""
+    """Decides one walk by the readings of its question."""
 
     context: Context
     graph: KnowledgeGraph

@@ -31,10 +31,8 @@ from conspectus.query.graph_question.confidence import says_what_was_unmet
 from conspectus.query.methods.tog.beam import (
     CONTEXT_CHUNKS,
     BeamPath,
-    BeamPolicy,
     BeamState,
     EvidenceText,
-    beam_search,
     discover,
     extend,
     path_label,
@@ -51,6 +49,7 @@ from conspectus.query.methods.tog.evidence import (
 )
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
 from conspectus.query.methods.tog.pruning_offline import open_offline_policy
+from conspectus.query.methods.tog.tog import BeamPolicy, beam_search
 from conspectus.query.question.topics import Topics, find_topics
 from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
 from conspectus.query.types.trace import Considered
