@@ -3,7 +3,7 @@
 1. Sets (`sets`): tables, messages, documents, headings and names, as rows of columns.
 2. Plan (`plan`): the question over each set, word by word; only one set may have a plan. A model, if there is one,
    makes it instead (`model_plan`); a plan that does not fit the sets is dropped for that of the words.
-3. Computing (`compute`): exact numbers over the rows that meet the conditions.
+3. Computing (`conditions`): exact numbers over the rows that meet the conditions.
 4. Answer: the result, of how many rows it is, and a citation for each row that is shown or counted, up to `_SHOWN`.
 """
 

@@ -6,7 +6,7 @@
     3. reduce       the notes of all branches are folded into one cited answer
 
 Notes carry their supporting units from step to step, so the final answer cites documents and never an
-intermediate text. Without a language model, `drift_offline.py` is the fallback.
+intermediate text. Without a language model, `ExtractiveDriftSearch` quotes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,8 +49,8 @@ from conspectus.storage.text.names import words
 from pydantic import BaseModel, ConfigDict, Field
 
 PRIMER, HYPOTHESIS, FOLLOW_UP, REDUCE = "primer", "hypothesis", "follow_up", "reduce"
-_FOLDS = 2  # calls that share the nearest reports: of the usual 20, each reads ten
 """The steps of a question, as named in usage and cache."""
+_FOLDS = 2  # calls that share the nearest reports: of the usual 20, each reads ten
 
 
 class DriftPoint(BaseModel):
@@ -125,57 +125,6 @@ async def _branch(
     return Branch(reply.score, tuple(notes), follow_ups, tuple(units), n_tokens, baseless, dropped)
 
 
-@dataclass(frozen=True, slots=True)
-class Primer:
-    """The branches of the primer and its failed calls."""
-
-    branches: tuple[Branch, ...]
-    failures: tuple[ModelError, ...]
-    trace: tuple[Step, ...]
-
-
-async def run_primer(context: Context, model: LanguageModel, question: str) -> Primer:
-    """Answer from the nearest reports, in up to `_FOLDS` calls after one for a hypothetical answer.
-
-    No call is made if the index has no reports.
-    """
-    reports = every(context, Report)
-    if not reports:
-        return Primer((), (), (Step(PRIMER, "the index has no reports"),))
-    expanded = await gather_settled([_hypothesis(context, model, question, reports)])
-    texts = [question, *(text for text in expanded if isinstance(text, str) and text)]
-    near = [report.unit for report in nearest_reports(context, texts)]
-    windows = _folds(near)
-    prompt = "query/graphrag/drift_primer"
-    given = [{"reports": window.text, "question": question} for window in windows]
-    replies = await gather_settled(
-        _branch(context, model, prompt, PRIMER, window.units, window.n_tokens, places)
-        for window, places in zip(windows, given, strict=True)
-    )
-    branches = tuple(reply for reply in replies if isinstance(reply, Branch))
-    failures = tuple(reply for reply in [*expanded, *replies] if isinstance(reply, ModelError))
-    query = "with a hypothetical answer" if len(texts) > 1 else "without a hypothetical answer"
-    shown = sum(len(window.units) for window in windows)
-    detail = f"{shown} of the {len(near)} nearest reports, found {query}, in {len(windows)} calls: " + _gained(branches)
-    return Primer(branches, failures, (Step(PRIMER, detail + _failed(failures)),))
-
-
-def _gained(branches: tuple[Branch, ...]) -> str:
-    """Return the counts of notes and follow-up questions in words."""
-    notes = sum(len(branch.notes) for branch in branches)
-    follow_ups = sum(len(branch.follow_ups) for branch in branches)
-    baseless = sum(branch.baseless for branch in branches)
-    scores = ", ".join(str(branch.score) for branch in branches) or "none"
-    return f"{notes} notes, {follow_ups} follow-up questions, scores {scores}" + (
-        f"; {baseless} points that rested on nothing shown" if baseless else ""
-    )
-
-
-def _failed(failures: tuple[ModelError, ...]) -> str:
-    """Return the number of failed calls and the first error in words; "" for none."""
-    return f"; {len(failures)} calls failed: {failures[0]}" if failures else ""
-
-
 async def _hypothesis(context: Context, model: LanguageModel, question: str, reports: Units) -> str:
     example = reports[int(reports.weights.argmax())]
     summary = example.text.split("\n\n- ")[0]  # without its findings
@@ -220,8 +169,8 @@ class DriftSearch:
             ModelError: Every call before the final one fails, or the final one does.
         """
         with assembling(question, self._name) as assembly:
-            primer = await run_primer(self._context, self._model, question)
-            walk = _Traversal.start(question, primer)
+            walk = _Traversal()
+            await self._primer(question, walk)
             for number in range(1, self._settings.rounds + 1):
                 if not await self._round(number, question, walk):
                     break
@@ -244,18 +193,37 @@ class DriftSearch:
                 dropped=sum(branch.dropped for branch in walk.branches),
             )  # fmt: skip
 
+    async def _primer(self, question: str, walk: "_Traversal") -> None:
+        """Answer from the nearest reports, in up to `_FOLDS` calls after one for a hypothetical answer.
+
+        No call is made if the index has no reports. If nothing is found, the question itself is the first open one.
+        """
+        context, model = self._context, self._model
+        if reports := every(context, Report):
+            expanded = await gather_settled([_hypothesis(context, model, question, reports)])
+            texts = [question, *(text for text in expanded if isinstance(text, str) and text)]
+            near = [report.unit for report in nearest_reports(context, texts)]
+            windows = _folds(near)
+            given = [{"reports": window.text, "question": question} for window in windows]
+            replies = await gather_settled(
+                _branch(context, model, "query/graphrag/drift_primer", PRIMER, window.units, window.n_tokens, places)
+                for window, places in zip(windows, given, strict=True)
+            )
+            query = "with a hypothetical answer" if len(texts) > 1 else "without a hypothetical answer"
+            shown = sum(len(window.units) for window in windows)
+            what = f"{shown} of the {len(near)} nearest reports, found {query}, in {len(windows)} calls"
+            walk.take([*expanded, *replies], PRIMER, what)
+        else:
+            walk.trace.append(Step(PRIMER, "the index has no reports"))
+        walk.begin(question)
+
     async def _round(self, number: int, question: str, walk: "_Traversal") -> bool:
         """Answer the best open questions; return whether any was open."""
         chosen = walk.best(self._settings.follow_ups)
-        if not chosen:
-            return False
-        replies = await gather_settled(self._follow_up(question, follow_up) for follow_up in chosen)
-        branches = tuple(reply for reply in replies if isinstance(reply, Branch))
-        failures = tuple(reply for reply in replies if isinstance(reply, ModelError))
-        questions = "; ".join(f'"{follow_up}"' for follow_up in chosen)
-        detail = f"{questions}: {_gained(branches)}{_failed(failures)}"
-        walk.take(branches, failures, Step(f"round {number}", detail))
-        return True
+        if chosen:
+            replies = await gather_settled(self._follow_up(question, follow_up) for follow_up in chosen)
+            walk.take(replies, f"round {number}", "; ".join(f'"{follow_up}"' for follow_up in chosen))
+        return bool(chosen)
 
     async def _follow_up(self, question: str, follow_up: str) -> Branch:
         found = find_context(self._context, follow_up)
@@ -281,16 +249,13 @@ class _Traversal:
     _open: dict[str, _OpenQuestion] = field(default_factory=dict)
     _asked: set[str] = field(default_factory=set)
 
-    @classmethod
-    def start(cls, question: str, primer: Primer) -> "_Traversal":
-        """Start from the primer; if it produced nothing, the question itself is the first open question."""
-        walk = cls(trace=list(primer.trace))
-        if any(branch.notes or branch.follow_ups for branch in primer.branches):
-            walk._asked.add(_key(question))
+    def begin(self, question: str) -> None:
+        """Leave the question itself open if the primer found nothing."""
+        if any(branch.notes or branch.follow_ups for branch in self.branches):
+            self._asked.add(_key(question))
+            self._open.pop(_key(question), None)
         else:
-            walk._add((0, 0, question))
-        walk.take(primer.branches, primer.failures)
-        return walk
+            self._add((0, 0, question))
 
     def best(self, count: int) -> list[str]:
         """Remove and return the best open questions: those of the branches with the highest score, in their order."""
@@ -307,14 +272,23 @@ class _Traversal:
             distinct.setdefault(note.text, note)
         return sorted(distinct.values(), key=lambda note: (-note.score, note.text))
 
-    def take(self, branches: tuple[Branch, ...], failures: tuple[ModelError, ...], *steps: Step) -> None:
-        """Add results, and their steps."""
-        self.trace += steps
+    def take(self, replies: Sequence[Branch | ModelError | str], step: str, what: str) -> None:
+        """Add the branches and failures among replies, and the step that counts them."""
+        branches = [reply for reply in replies if isinstance(reply, Branch)]
+        failures = [reply for reply in replies if isinstance(reply, ModelError)]
         self.branches += branches
         self.failures += failures
         for branch in branches:
             for place, follow_up in enumerate(branch.follow_ups):
                 self._add((-branch.score, place, follow_up))
+        notes = sum(len(branch.notes) for branch in branches)
+        follow_ups = sum(len(branch.follow_ups) for branch in branches)
+        baseless = sum(branch.baseless for branch in branches)
+        scores = ", ".join(str(branch.score) for branch in branches) or "none"
+        detail = f"{what}: {notes} notes, {follow_ups} follow-up questions, scores {scores}"
+        detail += f"; {baseless} points that rested on nothing shown" if baseless else ""
+        detail += f"; {len(failures)} calls failed: {failures[0]}" if failures else ""
+        self.trace.append(Step(step, detail))
 
     def _add(self, question: _OpenQuestion) -> None:
         key = _key(question[-1])
