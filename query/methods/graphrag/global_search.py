@@ -33,7 +33,7 @@ from conspectus.query.answer_writing.extractive import UNSUPPORTED
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.dynamic import DynamicReports, ModelRater, SimilarityRater
+from conspectus.query.methods.graphrag.dynamic import DynamicReports
 from conspectus.query.methods.graphrag.map_input import EveryPassage, LevelReports, Selected, Selector
 from conspectus.query.methods.graphrag.map_step import Material, Notes, material_of, take_notes
 from conspectus.query.methods.graphrag.overview.focus import QUOTED_WORDS, focused_themes, has_parts, is_focused
@@ -275,8 +275,7 @@ def open_level_search(name: str, context: Context, model: LanguageModel | None, 
 
 def open_dynamic_search(name: str, context: Context, model: LanguageModel | None) -> Answerer:
     """Return global search over the reports that dynamic community selection finds relevant."""
-    rater = ModelRater(context, model) if model else SimilarityRater(context)
-    return search_over(name, context, model, DynamicReports(context, rater))
+    return search_over(name, context, model, DynamicReports(context, model))
 
 
 def open_passage_search(name: str, context: Context, model: LanguageModel | None) -> Answerer:
