@@ -1,10 +1,8 @@
 """Read a question to a graph: the best query among the candidates, its answer, or why there is none."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
 from itertools import chain
-from typing import cast
 
 import numpy as np
 from conspectus.query.context import Context
@@ -21,7 +19,7 @@ from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.walk.graph import sentence, spoken
 from conspectus.query.walk.run_query import reached, run
 from conspectus.storage.arrays import Ints
-from conspectus.storage.index import per_index
+from conspectus.storage.index import remembered
 
 _MOST_READINGS = 4
 """Number of readings cached per index."""
@@ -101,16 +99,10 @@ def read_graph_question(context: Context, question: str, topics: Sequence[int] |
         question: The question.
         topics: Rows of the entities that it is about, if they are known; None to find them in its words.
     """
-    return _readings(context)(question, None if topics is None else tuple(topics))
+    return _read(context, question, None if topics is None else tuple(topics))
 
 
-@per_index
-def _readings(context: Context) -> Callable[[str, tuple[int, ...] | None], GraphReading]:
-    return cast(
-        Callable[[str, tuple[int, ...] | None], GraphReading], lru_cache(_MOST_READINGS)(partial(_read, context))
-    )
-
-
+@remembered(_MOST_READINGS)
 def _read(context: Context, question: str, topics: tuple[int, ...] | None) -> GraphReading:
     reading = read_candidates(context, question, topics)
     if topics is not None and not topics:

@@ -12,8 +12,7 @@ the same text to every caller, so none of them is computed twice.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache, partial
-from typing import cast
+from functools import cached_property
 
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
@@ -24,7 +23,7 @@ from conspectus.query.question.linking import Linker, Links, NamedSpan, open_lin
 from conspectus.query.question.spelling import mended
 from conspectus.query.question.terms import Phrases, Terms, content_words, question_phrases, question_terms
 from conspectus.storage.arrays import Floats, Vectors
-from conspectus.storage.index import StoredIndex, per_index
+from conspectus.storage.index import StoredIndex, per_index, remembered
 from conspectus.storage.text.language import LANGUAGES_OF, MULTILINGUAL_ENCODER, language_of_question
 from conspectus.storage.text.names import Word, words
 
@@ -133,13 +132,12 @@ def encoder_of(index: StoredIndex) -> str:
 
 def open_question(context: Context, text: str) -> Question:
     """Return the question of this text over an index; the last few are cached with the index."""
-    return _questions(context.index)(context.embedder, text)
+    return _question(context.index, context.embedder, text)
 
 
-@per_index
-def _questions(index: StoredIndex) -> Callable[[Embedder, str], Question]:
-    remembered = lru_cache(MOST_QUESTIONS)(partial(Question, index))
-    return cast(Callable[[Embedder, str], Question], remembered)
+@remembered(MOST_QUESTIONS)
+def _question(index: StoredIndex, embedder: Embedder, text: str) -> Question:
+    return Question(index, embedder, text)
 
 
 def span_vectors(context: Context) -> EmbedSpans:

@@ -7,8 +7,7 @@
 4. Answer: the result, of how many rows it is, and a citation for each row that is shown or counted, up to `_SHOWN`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from conspectus.query.abstention import no_answer
@@ -30,7 +29,7 @@ from conspectus.query.types import Answer, Say
 from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.cancellation import check
 from conspectus.storage.errors import BadAnswer, ModelError
-from conspectus.storage.index import per_index
+from conspectus.storage.index import remembered
 from conspectus.storage.records import Span
 from conspectus.storage.text.language import function_words, language_of_question
 from conspectus.storage.text.names import word_keys
@@ -116,10 +115,8 @@ class Complete(ModelMethod):
         return found
 
     def _plan_in(self, question: str, tokens: Sequence[str], language: str) -> Plan | NoPlan:
-        vocabulary = _vocabularies(self._context)
-        tried = [
-            plan_for(tokens, table, vocabulary(table, language), language) for table in self._sets(question, language)
-        ]
+        context, sets = self._context, self._sets(question, language)
+        tried = [plan_for(tokens, table, _vocabulary(context, table, language), language) for table in sets]
         plans = [plan for plan in tried if isinstance(plan, Plan)]
         plans = [plan for plan in plans if plan.table.kind != "entities"] or plans
         if not plans:
@@ -218,9 +215,9 @@ def _languages(question: str) -> list[str]:
     )
 
 
-@per_index
-def _vocabularies(_context: Context) -> Callable[[Table, str], Vocabulary]:
-    return lru_cache(256)(Vocabulary.of)  # one for a set in a language
+@remembered(256)
+def _vocabulary(_context: Context, table: Table, language: str) -> Vocabulary:
+    return Vocabulary.of(table, language)
 
 
 class _Writer:
