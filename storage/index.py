@@ -10,9 +10,9 @@ No file is parsed before its checksum has been compared with the manifest's (`co
 
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache, partial, wraps
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from conspectus.storage import mapped, tables
 from conspectus.storage.errors import IndexCorrupt
@@ -39,7 +39,6 @@ SPARSE_VECTORS = frozenset({"entities", "relations", DESCRIPTIONS})
 
 Record = TypeVar("Record")
 Value = TypeVar("Value")
-Arguments = ParamSpec("Arguments")
 
 
 class HasIndex(Protocol):
@@ -65,30 +64,6 @@ def per_index(make: Callable[[Owner], Value]) -> Callable[[Owner], Value]:
         return index.once(make, lambda: make(owner))
 
     return cached
-
-
-def remembered(
-    most: int,
-) -> Callable[[Callable[Concatenate[Owner, Arguments], Value]], Callable[Concatenate[Owner, Arguments], Value]]:
-    """Decorate a function of an index, or of an object with an index, so that its last `most` results are kept with it.
-
-    The further arguments are hashable and given by position.
-    """
-
-    def decorated(
-        make: Callable[Concatenate[Owner, Arguments], Value],
-    ) -> Callable[Concatenate[Owner, Arguments], Value]:
-        @per_index
-        def kept(owner: Owner) -> Callable[..., Value]:
-            return lru_cache(most)(partial(make, owner))
-
-        @wraps(make)
-        def found(owner: Owner, /, *args: Arguments.args, **_: Arguments.kwargs) -> Value:
-            return kept(owner)(*args)
-
-        return found
-
-    return decorated
 
 
 class StoredIndex:

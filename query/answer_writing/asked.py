@@ -12,13 +12,12 @@ from math import log
 import numpy as np
 import regex
 from conspectus.prompts.embedding.local import MULTILINGUAL_MODEL, PACKAGED_MODEL
-from conspectus.query.context import Context
+from conspectus.query.context import Context, remembered
 from conspectus.query.question.kinds import asks_of_now, frame_of, kind_of
 from conspectus.query.question.measures import measure_of
 from conspectus.query.question.question import MOST_QUESTIONS, Question, encoder_of, open_question
 from conspectus.query.question.terms import is_content_word
 from conspectus.storage.arrays import Bools, Floats, Vectors
-from conspectus.storage.index import remembered
 from conspectus.storage.text.names import UNSPACED, Word
 from conspectus.storage.text.word_lists import cut_run, shares_of_common_words
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
-from conspectus.query.context import Context
+from conspectus.query.context import Context, remembered
 from conspectus.query.graph_question.candidates import Candidate, CandidateSearch, query_of
 from conspectus.query.graph_question.confidence import RATHER, SURE, probability_of, unmet_words, why_declined
 from conspectus.query.graph_question.forms import formed, head_of
@@ -19,7 +19,6 @@ from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.walk.graph import sentence, spoken
 from conspectus.query.walk.run_query import reached, run
 from conspectus.storage.arrays import Ints
-from conspectus.storage.index import remembered
 
 _MOST_READINGS = 4
 """Number of readings cached per index."""

@@ -19,13 +19,13 @@ from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.context import Context
 from conspectus.query.graph_question.answer import answer_of
 from conspectus.query.graph_question.reader import read_graph_question
-from conspectus.query.question.topics import Topics, find_topics, ranked_topics
+from conspectus.query.question.topics import find_topics, ranked_topics
 from conspectus.query.sparql.evidence import evidence
 from conspectus.query.sparql.render import render
 from conspectus.query.sparql.result import SparqlResult
 from conspectus.query.sparql.run import query
 from conspectus.query.sparql.schema import PredicateSummary, datatypes_of, predicates, text
-from conspectus.query.types import Answer, Evidence, Say
+from conspectus.query.types import Answer, Evidence, Say, Topics
 from conspectus.query.types.trace import Chain, Hop, WalkTrace
 from conspectus.query.walk.graph import open_graph, predicate_vectors, spoken
 from conspectus.query.walk.provenance import answer_by_triples

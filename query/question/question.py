@@ -17,13 +17,13 @@ from functools import cached_property
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.prompts.embedding.vector_cache import VectorCache
-from conspectus.query.context import Context
+from conspectus.query.context import Context, remembered
 from conspectus.query.question.bounds import MOST_CLOSELY, MOST_WORDS, first_words
 from conspectus.query.question.linking import Linker, Links, NamedSpan, open_linker
 from conspectus.query.question.spelling import mended
 from conspectus.query.question.terms import Phrases, Terms, content_words, question_phrases, question_terms
 from conspectus.storage.arrays import Floats, Vectors
-from conspectus.storage.index import StoredIndex, per_index, remembered
+from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.text.language import LANGUAGES_OF, MULTILINGUAL_ENCODER, language_of_question
 from conspectus.storage.text.names import Word, words
 

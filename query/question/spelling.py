@@ -9,10 +9,11 @@ have is a reason to decline.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from conspectus.query.context import remembered
 from conspectus.query.types import Step
 from conspectus.query.types.answer import SPELLING
 from conspectus.storage.cancellation import check
-from conspectus.storage.index import StoredIndex, remembered
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.text.names import Word
 from conspectus.storage.text.word_lists import beginning_with, zipf
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from conspectus.query.context import Context
+from conspectus.query.context import Context, remembered
 from conspectus.storage.arrays import Floats, Rows, SmallInts
-from conspectus.storage.index import StoredIndex, remembered
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.text.language import UNSPACED_LANGUAGES, function_words
 from conspectus.storage.text.names import UNSPACED, Word
 

@@ -16,7 +16,7 @@ from conspectus.query.graph_question.question_form import read_asked
 from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.question import span_vectors
-from conspectus.query.types import Step
+from conspectus.query.types import Step, Topics
 from conspectus.query.walk.graph import open_graph, predicate_vectors, spoken
 
 _UNRELATED = 0.25
@@ -29,14 +29,6 @@ _MOST_RANKED = 8
 """Number of entities whose predicates are compared with the question."""
 _LEAST_OF_BEST, _WHOLE = 0.7, 0.95
 """Least share of the best topic's score, and least likeness to its name, that a further topic must have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Topics:
-    """The entities at which a walk begins, rows of the entity table, and the step that reports how they were found."""
-
-    rows: tuple[int, ...]
-    step: Step
 
 
 def find_topics(

@@ -16,6 +16,7 @@ from conspectus.query.types.answer import (
     Passage,
     ScoredReport,
     Step,
+    Topics,
     Usage,
 )
 from conspectus.query.types.protocols import (
@@ -41,6 +42,7 @@ __all__ = [
     "ScoredReport",
     "Step",
     "TopicAnswerer",
+    "Topics",
     "Usage",
     "ignore_pieces",
 ]

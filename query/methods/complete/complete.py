@@ -13,7 +13,7 @@ import numpy as np
 from conspectus.query.abstention import no_answer
 from conspectus.query.answering import Assembly, ModelMethod, assembling
 from conspectus.query.citations.numbered import Citations, documents_by_id
-from conspectus.query.context import Context
+from conspectus.query.context import Context, remembered
 from conspectus.query.methods.complete import sets
 from conspectus.query.methods.complete.conditions import Group, Plan, Result, Unclear, compute
 from conspectus.query.methods.complete.marks import tokens_of
@@ -29,7 +29,6 @@ from conspectus.query.types import Answer, Say
 from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.cancellation import check
 from conspectus.storage.errors import BadAnswer, ModelError
-from conspectus.storage.index import remembered
 from conspectus.storage.records import Span
 from conspectus.storage.text.language import function_words, language_of_question
 from conspectus.storage.text.names import word_keys

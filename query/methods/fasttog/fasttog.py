@@ -34,8 +34,8 @@ from conspectus.query.methods.fasttog.local_search import (
     Searched,
 )
 from conspectus.query.methods.fasttog.pruning_llm import LlmCommunityPolicy, name_subjects
-from conspectus.query.question.topics import Topics, find_topics
-from conspectus.query.types import Answer, Evidence, Say, Step, ignore_pieces
+from conspectus.query.question.topics import find_topics
+from conspectus.query.types import Answer, Evidence, Say, Step, Topics, ignore_pieces
 from conspectus.query.types.trace import Chain, Considered, Hop
 from conspectus.query.walk.decisions import Choice, Verdict, WalkLog, log_verdict
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
@@ -218,9 +218,14 @@ class FastToG(TopicMethod):
         evidence = Evidence(walk=walk.log.trace())
         if verdict.sufficient:
             answer = answer_by_triples(
-                assembly, self._context, verdict.text, verdict.relations,
-                names=verdict.names, evidence=evidence, unproved=UNVERIFIED,
-            )  # fmt: skip
+                assembly,
+                self._context,
+                verdict.text,
+                verdict.relations,
+                names=verdict.names,
+                evidence=evidence,
+                unproved=UNVERIFIED,
+            )
         elif model is None or not self._context.settings.walk.own_knowledge:
             if model:
                 model.check(answered=False)

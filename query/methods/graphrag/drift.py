@@ -187,11 +187,17 @@ class DriftSearch:
             read = {unit.id for branch in walk.branches for unit in branch.units}
             assembly.over(len(read), sum(branch.n_tokens for branch in walk.branches))
             return await write(
-                assembly, self._context, self._model, material.text, material.units,
-                evidence(self._context, material.scored()), say,
-                prompt="query/graphrag/drift_reduce", step=REDUCE,
+                assembly,
+                self._context,
+                self._model,
+                material.text,
+                material.units,
+                evidence(self._context, material.scored()),
+                say,
+                prompt="query/graphrag/drift_reduce",
+                step=REDUCE,
                 dropped=sum(branch.dropped for branch in walk.branches),
-            )  # fmt: skip
+            )
 
     async def _primer(self, question: str, walk: "_Traversal") -> None:
         """Answer from the nearest reports, in up to `_FOLDS` calls after one for a hypothetical answer.

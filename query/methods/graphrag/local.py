@@ -237,6 +237,14 @@ class LocalSearch(ModelMethod):
             assembly.add(*found.trace)
             assembly.step("read", f"{len(units)} reports, records and passages read")
             return await write(
-                assembly, context, self._model, found.text, units, evidence(context, found.units), say,
-                prompt="query/graphrag/local_answer", step=STEP, most_words=_WORDS,
-            )  # fmt: skip
+                assembly,
+                context,
+                self._model,
+                found.text,
+                units,
+                evidence(context, found.units),
+                say,
+                prompt="query/graphrag/local_answer",
+                step=STEP,
+                most_words=_WORDS,
+            )

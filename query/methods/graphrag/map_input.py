@@ -152,6 +152,13 @@ class VectorSearch(ModelMethod):
             assembly.step("read", f"{len(scored)} passages read")
             assembly.over(len(scored), window.n_tokens)
             return await write(
-                assembly, context, self._model, window.text, window.units, found, say,
-                prompt="query/graphrag/vector_answer", step=STEP,
-            )  # fmt: skip
+                assembly,
+                context,
+                self._model,
+                window.text,
+                window.units,
+                found,
+                say,
+                prompt="query/graphrag/vector_answer",
+                step=STEP,
+            )

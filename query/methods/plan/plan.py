@@ -63,8 +63,8 @@ from conspectus.query.methods.tog.evidence import (
 )
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
 from conspectus.query.question.tasks import as_question
-from conspectus.query.question.topics import Topics, find_topics, rows_of
-from conspectus.query.types import Answer, Evidence, Say
+from conspectus.query.question.topics import find_topics, rows_of
+from conspectus.query.types import Answer, Evidence, Say, Topics
 from conspectus.query.types.trace import Considered, Hop
 from conspectus.query.walk.decisions import WalkLog, failure_reason, log_verdict
 from conspectus.query.walk.graph import (

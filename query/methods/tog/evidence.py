@@ -309,9 +309,14 @@ def beam_answer(
     if not verdict.text:
         return assembly.assemble(_nothing(context, assembly.question, verdict), evidence=evidence)
     answer = answer_by_triples(
-        assembly, context, verdict.text, verdict.relations,
-        passages=verdict.passages, names=verdict.names, evidence=evidence,
-    )  # fmt: skip
+        assembly,
+        context,
+        verdict.text,
+        verdict.relations,
+        passages=verdict.passages,
+        names=verdict.names,
+        evidence=evidence,
+    )
     effort = BEST_EFFORT if not verdict.sufficient else "" if answer.citations or answer.triples else UNVERIFIED
     return replace(answer, text=f"{answer.text} {effort}".strip())
 

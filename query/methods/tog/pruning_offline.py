@@ -23,8 +23,8 @@ from conspectus.query.methods.tog.beam import (
     path_label,
 )
 from conspectus.query.methods.tog.evidence import rank_texts
-from conspectus.query.question.topics import Topics, find_topics
-from conspectus.query.types import Step
+from conspectus.query.question.topics import find_topics
+from conspectus.query.types import Step, Topics
 from conspectus.query.types.trace import Considered
 from conspectus.query.walk.decisions import Choice, Verdict
 from conspectus.query.walk.graph import KnowledgeGraph, all_ids, open_graph, predicate_words, spoken

@@ -50,8 +50,8 @@ from conspectus.query.methods.tog.evidence import (
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
 from conspectus.query.methods.tog.pruning_offline import open_offline_policy
 from conspectus.query.methods.tog.tog import BeamPolicy, beam_search
-from conspectus.query.question.topics import Topics, find_topics
-from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
+from conspectus.query.question.topics import find_topics
+from conspectus.query.types import Answer, Evidence, Say, Topics, ignore_pieces
 from conspectus.query.types.trace import Considered
 from conspectus.query.walk.decisions import WalkLog, log_choice, log_verdict
 from conspectus.query.walk.graph import WalkGraph, open_walk_graph
