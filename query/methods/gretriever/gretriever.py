@@ -12,8 +12,8 @@ from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.graph_question.answer import answer_of
 from conspectus.query.graph_question.reader import read_graph_question
-from conspectus.query.methods.gretriever.answer import read_subgraph
-from conspectus.query.methods.gretriever.retrieval import Retrieved, passages_of, retrieve_subgraph, with_kept
+from conspectus.query.methods.gretriever.answer import passages_of, read_subgraph
+from conspectus.query.methods.gretriever.retrieval import Retrieved, retrieve_subgraph, with_kept
 from conspectus.query.types import Answer, Answerer, Evidence, Say
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes
 from conspectus.storage.text.tokens import count_tokens

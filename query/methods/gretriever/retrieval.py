@@ -4,7 +4,6 @@ He et al. 2024, sections 5.1 to 5.3. All questions share one graph, so the candi
 within `_HOPS` of the entities in the question, or of the nearest nodes if it names none.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,10 +11,9 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.textualise import textualised
 from conspectus.query.question.topics import find_topics
-from conspectus.query.types import Passage, Step
+from conspectus.query.types import Step
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph, best_prizes
 from conspectus.query.walk.graph import KnowledgeGraph, around, open_graph, predicate_vectors, spoken
-from conspectus.query.walk.passages import chunks_named_in, has_documents, open_entity_chunks, rank_passages
 from conspectus.storage.arrays import Floats, Ints, Vectors, distinct
 from conspectus.storage.graph.pcst import prize_collecting_tree
 from conspectus.storage.index import per_index
@@ -314,26 +312,3 @@ def with_kept(context: Context, subgraph: RetrievedSubgraph, answers: Iterable[s
     entities = [graph.entity_ids[row] for row in subgraph.nodes]
     relations = [graph.relation_ids[row] for row in subgraph.relations]
     return replace(subgraph, kept=kept_of(subgraph, entities, relations, answers))
-
-
-_NAMED = 0.2
-"""Bonus of a passage that mentions an entity named in the question."""
-_TITLED = 0.15
-"""Bonus of a passage whose title is the name of a node.
-
-Both were chosen by recall@2 and @5 on AdvHotpot and MuSiQue, without HotpotQA. A bonus for stating an edge did not
-help.
-"""
-
-
-def passages_of(context: Context, found: RetrievedSubgraph, question: str, k: int) -> tuple[Passage, ...]:
-    """Return the k best passages, ties by row; none if the index contains only a graph."""
-    if not has_documents(context):
-        return ()
-    chunks = open_entity_chunks(context)
-    bonus: dict[int, float] = defaultdict(float)
-    for row in chunks_named_in(context, question):
-        bonus[row] += _NAMED
-    for row in {row for node in found.nodes for row in chunks.titled(node)}:
-        bonus[row] += _TITLED
-    return rank_passages(context, question, bonus, k)

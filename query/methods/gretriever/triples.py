@@ -6,8 +6,7 @@ The whole graph is searched, each triple by itself; He et al. 2024, section 5.3,
 import numpy as np
 from conspectus.query.answering import Assembly, ModelMethod, assembling
 from conspectus.query.context import Context, IndexRetriever
-from conspectus.query.methods.gretriever.answer import read_subgraph
-from conspectus.query.methods.gretriever.retrieval import passages_of
+from conspectus.query.methods.gretriever.answer import passages_of, read_subgraph
 from conspectus.query.methods.gretriever.textualise import edge_text, node_text, subgraph_of
 from conspectus.query.types import Answer, Evidence, Say, Step
 from conspectus.query.types.subgraph import RetrievedSubgraph
