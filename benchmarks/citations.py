@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from conspectus.pipelines.evaluation.suites import SuiteQuestion, read_questions
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.query.citations.alignment import aligned_span
 from conspectus.query.citations.entailment import CitedText, closeness, missing, quotes
+from conspectus.query.citations.matching import aligned_span
 from conspectus.query.types import Passage
 from conspectus.storage.settings import CitationSettings, EmbeddingServerSettings, EmbeddingSettings
 from conspectus.storage.text.bm25 import Bm25

@@ -23,7 +23,7 @@ from conspectus.pipelines.evaluation.metrics import name_key
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite, sampled
 from conspectus.query.context import Context
 from conspectus.query.graph_question.answer import said
-from conspectus.query.graph_question.candidate_query import query_of
+from conspectus.query.graph_question.candidates import query_of
 from conspectus.query.graph_question.confidence import FEATURES, RATHER, confidence_features
 from conspectus.query.graph_question.meanings import open_predicates
 from conspectus.query.graph_question.mentions import open_names

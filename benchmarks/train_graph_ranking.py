@@ -23,7 +23,7 @@ from conspectus.pipelines.evaluation.metrics import name_key
 from conspectus.pipelines.evaluation.suites import Suite, read_suite, sampled
 from conspectus.query.context import Context
 from conspectus.query.graph_question.answer import said
-from conspectus.query.graph_question.candidate_query import query_of
+from conspectus.query.graph_question.candidates import query_of
 from conspectus.query.graph_question.meanings import open_predicates
 from conspectus.query.graph_question.reader import GraphReading, compared, read_candidates
 from conspectus.query.graph_question.scoring import COMPARED, FEATURES

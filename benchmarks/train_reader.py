@@ -44,7 +44,7 @@ from conspectus.query.answer_writing.features import (
     next_features,
 )
 from conspectus.query.answer_writing.quotes import quotes_for
-from conspectus.query.answer_writing.ranker import SETS, matter
+from conspectus.query.answer_writing.support import SETS, matter
 from conspectus.query.context import Context
 from conspectus.query.logistic import Logistic
 from conspectus.query.menu import DEFAULT_RETRIEVER, find_method

@@ -435,9 +435,7 @@ def prepare(index: Index) -> None:
 
     if index.manifest.rows["relations"] >= LARGE:
         from conspectus.query.graph_question.mentions import open_names
-        from conspectus.query.question.topics import open_graph_names
         from conspectus.query.sparql.store import open_store
 
         open_names(index.context)
-        open_graph_names(index.context)
         open_store(index.context.index)

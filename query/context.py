@@ -1,8 +1,9 @@
 """The context of a method: one open index, its embedder, the language model and the settings."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache, partial, wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from conspectus.prompts.embedding.embedder import Embedder, open_embedder
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.types import Passage
 from conspectus.storage.hashing import digest
-from conspectus.storage.index import StoredIndex, per_index
+from conspectus.storage.index import Owner, StoredIndex, Value, per_index
 from conspectus.storage.locators import described
 from conspectus.storage.records import Chunk, Document, Place
 from conspectus.storage.settings import EmbeddingSettings, Settings
@@ -19,9 +20,35 @@ from conspectus.storage.settings import EmbeddingSettings, Settings
 if TYPE_CHECKING:
     import pyarrow as pa
     from conspectus.query.remote_graph.counting import PartOfGraph
-    from conspectus.query.walk.graph_protocol import WalkGraph
+    from conspectus.query.remote_graph.graph import LiveGraph
     from conspectus.storage.text.bm25 import Bm25
     from conspectus.storage.vectors.windowed import WindowedIndex
+
+Arguments = ParamSpec("Arguments")
+
+
+def remembered(
+    most: int,
+) -> Callable[[Callable[Concatenate[Owner, Arguments], Value]], Callable[Concatenate[Owner, Arguments], Value]]:
+    """Decorate a function of an index, or of an object with an index, so that its last `most` results are kept with it.
+
+    The further arguments are hashable and given by position.
+    """
+
+    def decorated(
+        make: Callable[Concatenate[Owner, Arguments], Value],
+    ) -> Callable[Concatenate[Owner, Arguments], Value]:
+        @per_index
+        def kept(owner: Owner) -> Callable[..., Value]:
+            return lru_cache(most)(partial(make, owner))
+
+        @wraps(make)
+        def found(owner: Owner, /, *args: Arguments.args, **_: Arguments.kwargs) -> Value:
+            return kept(owner)(*args)
+
+        return found
+
+    return decorated
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +61,7 @@ class Context:
     """Description of the filter; "" if the index is not restricted."""
     part: "PartOfGraph | None" = None
     """Completes answers if the index contains only the part of a live graph around a question."""
-    live: "WalkGraph | None" = None
+    live: "LiveGraph | None" = None
     """The remote graph that is walked instead of the index's own, which is then empty."""
 
     def __str__(self) -> str:

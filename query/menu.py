@@ -201,7 +201,7 @@ _MENU = (
     Method("ts", "map-reduce over all passages: what global search is compared with",
            None, "graphrag.global_search:open_passage_search"),
     Method("ss", "as many of the nearest passages as one call holds: the other comparison",
-           None, "graphrag.vector_search:VectorSearch"),
+           None, "graphrag.map_input:VectorSearch"),
 )
 # fmt: on
 

@@ -9,7 +9,6 @@ from conspectus.storage import tables
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest
-from conspectus.storage.records import Entity
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,13 +27,11 @@ class Parts:
     """Functions that make each part of an index; each is called once, when the part is first needed.
 
     `rows` gives every table, `vectors` those of chunks, entities, relations, predicates and reports, and of
-    descriptions if there are any. `undescribed` gives the entities without descriptions, for callers that need only
-    other columns: descriptions may be more expensive. `entity_names` gives the names of the entities that are more than
+    descriptions if there are any. `entity_names` gives the names of the entities that are more than
     noun phrases by their words, by row; None if a dictionary is to be made of them.
     """
 
     rows: Mapping[type, Rows]
-    undescribed: Rows
     vectors: Mapping[str, "Callable[[], WindowedIndex]"]
     graph: Callable[[], Adjacency]
     lexical: "Callable[[], Bm25]"
@@ -62,8 +59,7 @@ class MemoryIndex(StoredIndex):
 
     def arrow(self, record: type, *columns: str) -> "pa.Table":
         """Return some columns of a table as Arrow (all if none are named)."""
-        bare = record is Entity and columns and "description" not in columns
-        return tables.arrow_of(record, self._undescribed() if bare else self.each(record), columns or None)
+        return tables.arrow_of(record, self.each(record), columns or None)
 
     def is_mapped(self, record: type) -> bool:  # noqa: ARG002  (that of the base class)
         """Return False: nothing here is a file."""
@@ -75,10 +71,7 @@ class MemoryIndex(StoredIndex):
 
     def count(self, record: type) -> int:
         """Return the number of rows of a table."""
-        return len(self._undescribed() if record is Entity else self.each(record))
-
-    def _undescribed(self) -> Sequence[Any]:
-        return self.once(MemoryIndex._undescribed, self._parts.undescribed)
+        return len(self.each(record))
 
     def vectors(self, name: str) -> "WindowedIndex":
         """Return the vector index of a table, of the "predicates" or of the "descriptions"."""

@@ -82,7 +82,7 @@ def cited(asked: FilledPrompt) -> str:
     return " ".join(f"{one.text.rstrip('.')} {''.join(f'[{number}]' for number in one.numbers[:3])}." for one in found)
 
 
-def points(asked: FilledPrompt, sources: str = "reports") -> dict[str, object]:
+def points(asked: FilledPrompt) -> dict[str, object]:
     """Return notes with scores, each from one sentence."""
     question = _question(asked)
     total = max(1, len(key_words(question)))
@@ -90,7 +90,7 @@ def points(asked: FilledPrompt, sources: str = "reports") -> dict[str, object]:
         {
             "description": one.text,
             "score": min(100, 20 + 80 * shared(question, one.text) // total),
-            sources: list(one.numbers[:5]),
+            "numbers": list(one.numbers[:5]),
         }
         for one in _best(asked, 4)
     ]

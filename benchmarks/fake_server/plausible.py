@@ -42,7 +42,7 @@ _MAKERS: Mapping[str, tuple[Form, Callable[[FilledPrompt], Made]]] = {
     "query/graphrag/drift_reduce": ("cited", answers.cited),
     "query/graphrag/vector_answer": ("cited", answers.cited),
     "query/graphrag/global_map": ("json", answers.points),
-    "query/graphrag/global_map_passages": ("json", lambda each: answers.points(each, "passages")),
+    "query/graphrag/global_map_passages": ("json", answers.points),
     "query/graphrag/global_rate_report": ("choice", answers.rating),
     "query/graphrag/lazy_questions": ("json", lambda _: {"questions": []}),
     "query/graphrag/lazy_relevance": ("scores", lambda each: answers.scores(each, "passages")),

@@ -7,8 +7,7 @@ from conspectus.query.explain.types import Explained, Explanation, path_graph
 from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.query.types.trace import WalkTrace
-from conspectus.query.walk.graph import spoken
-from conspectus.query.walk.graph_protocol import ReadableGraph
+from conspectus.query.walk.graph import WalkGraph, spoken
 from conspectus.render.node_link import NOTE, Edge, Kind, Node, drawing, wrapped, xml
 from conspectus.storage.errors import UsageError
 
@@ -61,7 +60,7 @@ def _paths(passage: Explained) -> tuple[list[Node], list[Edge]]:
     return nodes, edges
 
 
-def walk_svg(walk: WalkTrace, graph: ReadableGraph, question: str, method: str, answers: Sequence[str] = ()) -> str:
+def walk_svg(walk: WalkTrace, graph: WalkGraph, question: str, method: str, answers: Sequence[str] = ()) -> str:
     """Return the drawing of the chains of a walk; what several chains begin with is drawn once.
 
     A node is a community (or a single entity): its members, the relations inside it, and the chains that end there with

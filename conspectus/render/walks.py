@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from conspectus.query.types import Answer
 from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
-from conspectus.query.walk.graph import spoken
-from conspectus.query.walk.graph_protocol import ReadableGraph, open_walk_graph
+from conspectus.query.walk.graph import WalkGraph, open_walk_graph, spoken
 from conspectus.render.drawings import subgraph_html, subgraph_svg, walk_svg
 from conspectus.render.terminal import count, visible
 from conspectus.storage.errors import UsageError
@@ -52,7 +51,7 @@ def _walk_of(answer: Answer) -> WalkTrace:
     return answer.evidence.walk
 
 
-def walk_text(walk: WalkTrace, graph: ReadableGraph) -> str:
+def walk_text(walk: WalkTrace, graph: WalkGraph) -> str:
     """Return a walk decision by decision (considered, kept, pruned, and why), then its chains."""
     blocks = ["\n".join(_decision(decision)) for decision in walk.decisions]
     chains = [
@@ -61,7 +60,7 @@ def walk_text(walk: WalkTrace, graph: ReadableGraph) -> str:
     return "\n\n".join([*blocks, "\n".join(chains)] if chains else blocks)
 
 
-def walk_json(walk: WalkTrace, graph: ReadableGraph) -> dict[str, Any]:
+def walk_json(walk: WalkTrace, graph: WalkGraph) -> dict[str, Any]:
     """Return a walk as plain values, with the ids and names of its entities and relations."""
     return {
         "decisions": [asdict(decision) for decision in walk.decisions],
@@ -91,7 +90,7 @@ def _option(option: Considered) -> str:
     return f"  {'+' if option.kept else '-'} {score}{option.label}: {option.why}"
 
 
-def _chain(number: int, chain: Chain, graph: ReadableGraph) -> list[str]:
+def _chain(number: int, chain: Chain, graph: WalkGraph) -> list[str]:
     steps = " -> ".join(
         f"[{', '.join(spoken(graph.names[row]) for row in community)}]" for community in chain.communities
     )
@@ -99,12 +98,12 @@ def _chain(number: int, chain: Chain, graph: ReadableGraph) -> list[str]:
     return [f"chain {number}: {steps}{ended}", *(f"    {_hop(hop, graph)}" for hop in chain.hops)]
 
 
-def _hop(hop: Hop, graph: ReadableGraph) -> str:
+def _hop(hop: Hop, graph: WalkGraph) -> str:
     triple = _triple_json(hop, graph)
     return f"{spoken(triple['source'])} | {triple['predicate']} | {spoken(triple['target'])}"
 
 
-def _triple_json(hop: Hop, graph: ReadableGraph) -> dict[str, Any]:
+def _triple_json(hop: Hop, graph: WalkGraph) -> dict[str, Any]:
     source, target = (hop.start, hop.end) if hop.outgoing else (hop.end, hop.start)
     return {
         "relation_id": graph.relation_ids[hop.relation],

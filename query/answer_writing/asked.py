@@ -4,22 +4,20 @@ A word is its stem or, in a script without spaces, a pair of neighbouring charac
 documents and from the word list of its language, so that one file reads like one of a thousand.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
 from itertools import pairwise
 from math import log
 
 import numpy as np
 import regex
 from conspectus.prompts.embedding.local import MULTILINGUAL_MODEL, PACKAGED_MODEL
-from conspectus.query.context import Context
+from conspectus.query.context import Context, remembered
 from conspectus.query.question.kinds import asks_of_now, frame_of, kind_of
 from conspectus.query.question.measures import measure_of
 from conspectus.query.question.question import MOST_QUESTIONS, Question, encoder_of, open_question
 from conspectus.query.question.terms import is_content_word
 from conspectus.storage.arrays import Bools, Floats, Vectors
-from conspectus.storage.index import per_index
 from conspectus.storage.text.dates import Dated, dates_in
 from conspectus.storage.text.names import UNSPACED, Word
 from conspectus.storage.text.word_lists import cut_run, shares_of_common_words
@@ -160,17 +158,9 @@ class Asked:
         return self.kind in PATTERNS and self.kind != "why"
 
 
+@remembered(MOST_QUESTIONS)
 def asked_of(context: Context, text: str) -> Asked:
     """Return what a question asks of an index; the last few are cached with the index."""
-    return _asked(context)(text)
-
-
-@per_index
-def _asked(context: Context) -> Callable[[str], Asked]:
-    return lru_cache(MOST_QUESTIONS)(partial(_read, context))
-
-
-def _read(context: Context, text: str) -> Asked:
     question = open_question(context, text)
     bm25, language = context.bm25, question.language
     terms: dict[str, float] = {}

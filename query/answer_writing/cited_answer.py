@@ -5,20 +5,20 @@ model's statement. The citations of an answer without marks are found by compari
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.query.abstention import no_answer
 from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, evidence, sources
 from conspectus.query.answer_writing.streamed import stream_answer
-from conspectus.query.answering import assembling
-from conspectus.query.citations.alignment import overlaps
+from conspectus.query.answering import Assembly
 from conspectus.query.citations.entailment import CitedText
+from conspectus.query.citations.matching import overlaps
 from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import answer_style
-from conspectus.query.types import Citation, Say, Step
+from conspectus.query.types import Answer, Evidence, Say
 from conspectus.storage.records import Span
 
 STEP = "reduce"
@@ -26,50 +26,46 @@ _SPANS = 3
 """The largest number of document spans that one cited finding resolves to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """An answer, its citations, the number of citations that did not resolve, and additions to the trace."""
-
-    text: str
-    citations: tuple[Citation, ...]
-    dropped: int
-    steps: tuple[Step, ...] = ()
-
-
 async def write(
+    assembly: Assembly,
     context: Context,
     model: LanguageModel,
-    question: str,
     material: str,
     units: Sequence[Unit],
+    found: Evidence,
     say: Say,
     *,
     prompt: str = "query/graphrag/global_reduce",
     step: str = STEP,
     most_words: int = 1000,
-) -> Written:
+    dropped: int = 0,
+) -> Answer:
     """Write the final answer from numbered material.
 
     Args:
+        assembly: Assembles the answer.
         context: The open index.
         model: The language model.
-        question: The question.
         material: The text that the model reads, in which unit i has the number i + 1.
         units: The units of the material.
+        found: The evidence of the answer.
         say: Streaming callback.
         prompt: The prompt, with the fields material, question and words.
-        step: The name of the call in usage and cache.
+        step: The name of the call in usage, cache and trace.
         most_words: The length that the prompt asks for; unless `answer.words` is set: two pages.
+        dropped: The number of citations before that did not resolve.
 
     Returns:
-        The answer with its citations. `no_answer` if the model gives none, or, without a call, if there are no units.
+        The answer with its citations; the abstention if the model gives none, or, without a call, if there are no
+        units.
 
     Raises:
         ModelError: The call fails.
     """
+    question = assembly.question
     if not units:
         say(no_answer(question))
-        return Written(no_answer(question), (), 0)
+        return replace(assembly.no_answer(found), dropped_citations=dropped)
     words_ = str(context.settings.answer.words or most_words)
     style = answer_style(context.settings.answer)
     asked = messages(prompt, material=material, question=question, words=words_, style=style)
@@ -78,14 +74,16 @@ async def write(
     request = Request(asked, step, sources=sources(context, units))
     shown = [CitedText(unit.text, unit.title) for unit in units]
     told = await stream_answer(context, model, request, question, shown, support.cite, say)
+    assembly.add(*told.steps)
     if not told.text:
         from conspectus.query.answer_writing.extractive import quoted_instead  # imports much, and is seldom needed
 
-        with assembling(question, step) as assembly:
-            found = evidence(context, [ScoredUnit(unit, 0.0) for unit in units])
-            quoted = quoted_instead(assembly, context, found, say)
-            return Written(quoted.text, quoted.citations, 0, told.steps)
-    return Written(told.text, citations.made(), citations.dropped, told.steps)
+        read = evidence(context, [ScoredUnit(unit, 0.0) for unit in units])
+        return replace(quoted_instead(assembly, context, read, say), evidence=found, dropped_citations=dropped)
+    made = citations.made()
+    assembly.step(step, f"{len(made)} citations made")
+    dropped += citations.dropped
+    return assembly.assemble(told.text, citations=made, evidence=found, dropped_citations=dropped)
 
 
 class _Support:

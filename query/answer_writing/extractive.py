@@ -16,14 +16,12 @@ from conspectus.query.answer_writing.asked import NUMBERED, Asked, asked_of
 from conspectus.query.answer_writing.comparison import parts_asked, parts_to_compare, winner
 from conspectus.query.answer_writing.excerpts import Part, as_words, without_fences, word_count
 from conspectus.query.answer_writing.features import kind_in, next_features
-from conspectus.query.answer_writing.namesakes import definitions_of_others, of_the_one_meant
 from conspectus.query.answer_writing.quotes import Quote, quotes_for
-from conspectus.query.answer_writing.ranker import reader_weights
 from conspectus.query.answer_writing.second_step import first_steps
 from conspectus.query.answer_writing.section import quotes_of_section
 from conspectus.query.answer_writing.short_answer import expected_answer, short_answer
-from conspectus.query.answer_writing.support import declined, unsupported
-from conspectus.query.answer_writing.versions import with_versions
+from conspectus.query.answer_writing.support import declined, reader_weights, unsupported
+from conspectus.query.answer_writing.versions import definitions_of_others, of_the_one_meant, with_versions
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context

@@ -16,10 +16,10 @@ from conspectus.query.abstention import is_unknown, no_answer
 from conspectus.query.answer_writing.extractive import quoted_instead
 from conspectus.query.answer_writing.streamed import stream_answer
 from conspectus.query.answering import Assembly, assembling
-from conspectus.query.citations.alignment import aligned_span
 from conspectus.query.citations.entailment import CitedText
 from conspectus.query.citations.forms import marks_in
 from conspectus.query.citations.marks import UNVERIFIED, keep_marks, without_marks
+from conspectus.query.citations.matching import aligned_span
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import Task, answer_style, prompt_for

@@ -21,7 +21,7 @@ from conspectus.query.answer_writing.features import (
     held_by,
     statement_features,
 )
-from conspectus.query.answer_writing.ranker import reader_weights
+from conspectus.query.answer_writing.support import reader_weights
 from conspectus.query.context import Context
 from conspectus.query.types import Passage
 from conspectus.storage.arrays import Floats

@@ -1,18 +1,24 @@
-"""Whether the documents support an answer, and the text of an abstention."""
+"""Whether the documents support an answer, by the learned weights of the reader, and the text of an abstention."""
 
 import re
-from collections.abc import Container, Sequence
-from math import fsum
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.query.abstention import no_answer
-from conspectus.query.answer_writing.asked import asked_of
+from conspectus.query.answer_writing.asked import Asked, asked_of
 from conspectus.query.answer_writing.excerpts import word_count
-from conspectus.query.answer_writing.features import answer_features
-from conspectus.query.answer_writing.ranker import matter, reader_weights
+from conspectus.query.answer_writing.features import (
+    ANSWER_FEATURES,
+    NEXT_FEATURES,
+    STATEMENT_FEATURES,
+    answer_features,
+)
+from conspectus.query.boosted_trees import BoostedTrees
 from conspectus.query.context import Context
-from conspectus.query.logistic import probability
+from conspectus.query.logistic import Logistic, probability, stored_weights
 from conspectus.query.question.kinds import LANGUAGES
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Passage
@@ -22,22 +28,11 @@ from conspectus.storage.text.language import language_of_question
 if TYPE_CHECKING:
     from conspectus.query.answer_writing.quotes import Quote
 
-_ASKS = frozenset({"much", "many", "happen"})
-"""Question words, which need not appear in an answer."""
 _LEAST_OF_COMPOUND = 5
 _TOPICS = 3
 _LEAST_SHOWN, _MOST_SHOWN = 0.2, 60
 """The least probability of a statement that is shown beside "I do not know", and its most words."""
 _MARKS = re.compile(r"\[[\d\s,;]*\]")
-
-
-def term_weights(context: Context, question: str) -> dict[str, float]:
-    """Return the weights of the question's terms by stem; they sum to 1, or there are none."""
-    terms = open_question(context, question).terms
-    weights: dict[str, float] = dict(zip(terms.stems, terms.weights.tolist(), strict=True))
-    told = {term: weight for term, weight in weights.items() if term not in _ASKS} or weights
-    total = fsum(told.values()) or 1.0
-    return {term: weight / total for term, weight in told.items()}
 
 
 def unsupported(
@@ -112,3 +107,50 @@ def declined(context: Context, question: str, passages: Sequence[Passage], state
         if topic:
             topics[topic] = None
     return no_answer(question, list(topics)[:_TOPICS], " ".join(statement.split()))
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The learned reader (`python -m benchmarks.train_reader`): logistic regressions, and boosted trees that decide.
+
+    Attributes:
+        statement: Does a statement answer the question?
+        next: Does a further statement answer it where the chosen ones do not?
+        answer: Do the chosen statements answer it?
+        least: The least probability of an answer that is given, by the matter of the question (`matter`).
+        least_next: The least probability of a further statement.
+    """
+
+    statement: Logistic
+    next: Logistic
+    answer: BoostedTrees
+    least: Mapping[str, float]
+    least_next: float
+
+
+SETS = {False: "english", True: "many languages"}
+"""The names of the weights by whether the encoder knows many languages: its cosines are on another scale, and words of
+an inflected language are found less often."""
+
+
+@cache
+def reader_weights(by_many_languages: bool) -> Weights:
+    """Return the weights of `reader_weights.json` for the encoder of English or for that of many languages."""
+    found = stored_weights("query.answer_writing", "reader_weights.json")
+    own = found[SETS[by_many_languages]]
+    return Weights(
+        Logistic.of(own["statement"], STATEMENT_FEATURES),
+        Logistic.of(own["next"], NEXT_FEATURES),
+        BoostedTrees.of(found["answer"], ANSWER_FEATURES),
+        found["least"],
+        found["least_next"],
+    )
+
+
+_MANY = 100
+"""Passages of an index that nobody would look through instead of asking."""
+
+
+def matter(asked: Asked, n_chunks: int) -> str:
+    """Return what a question is about: a "fact" or something "other" in a few passages, or anything "of many"."""
+    return "of many" if n_chunks >= _MANY else "fact" if asked.is_fact else "other"

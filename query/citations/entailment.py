@@ -148,3 +148,22 @@ def can_compare() -> bool:
 @cache
 def _encoder() -> Embedder:
     return open_embedder(EmbeddingSettings(), EmbeddingServerSettings())
+
+
+def unsupported(sentence: str, sources: Sequence[CitedText], question: str, least: float) -> str:
+    """Return why sources do not support a sentence, "" if they do: one quotes it, or nothing speaks against it.
+
+    Args:
+        sentence: The sentence.
+        sources: What it cites.
+        question: The question; a short sentence is meaningful only with its question.
+        least: The least cosine of the sentence with a source.
+    """
+    if quotes(sentence, sources):
+        return ""
+    if lost := missing(sentence, sources):
+        return f"not there: {', '.join(lost)}"
+    if why := doubted(sentence, sources):
+        return why
+    found = closeness(sentence, sources, question)
+    return "" if found is None or found >= least else f"cosine {found:.2f}, the least is {least:g}"

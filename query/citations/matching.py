@@ -1,4 +1,4 @@
-"""Match an answer that cites nothing with the sources that the model was shown.
+"""Match the sentences of an answer with the sources that the model was shown.
 
 Models forget marks, especially small models. Each sentence is compared with the sources that share words with it; it
 cites the first one that supports it, by the same check as every citation (`verification.py`). `citations.unsupported`
@@ -8,12 +8,14 @@ decides whether a sentence without support is marked, dropped or kept.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import fsum
 
 from conspectus.query.abstention import UNCITED
-from conspectus.query.citations.alignment import overlaps
-from conspectus.query.citations.entailment import CitedText, closeness, doubted, missing, quotes
+from conspectus.query.citations.entailment import CitedText, missing, unsupported
 from conspectus.query.citations.marks import NOTHING_FOUND, UNVERIFIED, written
 from conspectus.query.context import Context
+from conspectus.query.types import Passage
+from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans
 
@@ -101,12 +103,34 @@ def _supporting(context: Context, question: str, sentence: str, sources: Sequenc
     if len(words(sentence)) < _FEW_WORDS and not missing(sentence, [CitedText("")]):
         return 0  # "He did." has no name or number that a source could support
     least = context.settings.citations.threshold
-    for place in likely[:_CANDIDATES]:
-        source = [sources[place]]
-        if quotes(sentence, source):
-            return place + 1
-        if not missing(sentence, source) and not doubted(sentence, source):
-            near = closeness(sentence, source, question)
-            if near is None or near >= least:
-                return place + 1
-    return 0
+    supporting = (
+        place + 1 for place in likely[:_CANDIDATES] if not unsupported(sentence, [sources[place]], question, least)
+    )
+    return next(supporting, 0)
+
+
+Weigh = Callable[[str], float]
+"""Returns the weight of a word by its key: its inverse document frequency."""
+
+
+def overlaps(sentence: str, texts: Sequence[str], weigh: Weigh) -> list[float]:
+    """Return for each text the sum of the weights of the distinct words that it shares with a sentence.
+
+    >>> overlaps("Ada wrote it", ["Ada ran.", "Nobody ran."], lambda key: 1.0)
+    [1.0, 0.0]
+    """
+    wanted = {word.key for word in words(sentence)}
+    shared = [wanted & {word.key for word in words(text)} for text in texts]
+    return [fsum(weigh(key) for key in sorted(keys)) for keys in shared]
+
+
+def aligned_span(sentence: str, passage: Passage, weigh: Weigh) -> Span:
+    """Return the sentence of a passage that overlaps most with a sentence of an answer, the first on a tie.
+
+    Without any overlap, return the whole passage.
+    """
+    spans = sentence_spans(passage.text)
+    scores = overlaps(sentence, [passage.text[start:end] for start, end in spans], weigh)
+    best = max(range(len(spans)), key=scores.__getitem__, default=None)
+    start, end = (0, len(passage.text)) if best is None or scores[best] <= 0 else spans[best]
+    return Span(passage.document_id, passage.chunk_id, passage.start + start, passage.start + end)

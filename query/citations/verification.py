@@ -5,7 +5,7 @@ number of the sentence, says the same of the same (`claim_check.py`), and their 
 `citations.threshold`; or a model judges the sentence supported.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,11 +18,10 @@ from conspectus.query.answering import assembling, measured
 from conspectus.query.citations.entailment import (
     CitedText,
     can_compare,
-    closeness,
-    doubted,
     missing,
     names_alone,
     quotes,
+    unsupported,
 )
 from conspectus.query.citations.marks import (
     NOTHING_FOUND,
@@ -156,43 +155,31 @@ def _source(cited: Citation | CitedTriple) -> CitedText:
 async def _checked(
     context: Context, answer: Answer, cited: Sequence[_CitedSentence], model: LanguageModel | None
 ) -> tuple[Check, ...]:
-    lacking = [_lacking(item, answer.names) for item in cited]
-    open_ = [place for place, lost in enumerate(lacking) if lost is None]
-    judged: Mapping[int, str] = {}
-    if model is not None:
+    least, question = context.settings.citations.threshold, answer.standalone or answer.question
+    reasons = [
+        "" if _lists_quoted(item, answer.names) else unsupported(item.sentence, item.sources, question, least)
+        for item in cited
+    ]
+    if model is not None:  # it judges what neither is quoted nor lacks a name
+        open_ = [place for place, item in enumerate(cited) if _is_open(item, answer.names)]
         replies = await gather_settled(_asked(context, model, answer, cited[place]) for place in open_)
-        judged = {
-            place: "" if said == "Yes" else "the model finds no support"
-            for place, said in zip(open_, replies, strict=True)
-            if not isinstance(said, ModelError)
-        }
-    checks = []
-    for place, entry in enumerate(cited):
-        why = lacking[place]
-        if why is None:
-            why = judged[place] if place in judged else _unlike(context, answer, entry)
-        checks.append(Check(entry.sentence, entry.place.numbers, not why, why))
-    return tuple(checks)
+        for place, said in zip(open_, replies, strict=True):
+            if not isinstance(said, ModelError):
+                reasons[place] = "" if said == "Yes" else "the model finds no support"
+    return tuple(
+        Check(entry.sentence, entry.place.numbers, not why, why) for entry, why in zip(cited, reasons, strict=True)
+    )
 
 
-def _lacking(cited: _CitedSentence, names: Sequence[str]) -> str | None:
-    """Return "" for a quotation, the names missing from the sources otherwise, or None if no name is missing.
-
-    A walk's answer that is a list of names counts as a quotation if every name is quoted.
-    """
+def _lists_quoted(cited: _CitedSentence, names: Sequence[str]) -> bool:
+    """Return whether a sentence is a list of names, as an answer of a walk is, and every name is quoted."""
     listed = names_alone(cited.sentence, names)
-    if quotes(cited.sentence, cited.sources) or (listed and all(quotes(item, cited.sources) for item in listed)):
-        return ""
-    lost = missing(cited.sentence, cited.sources)
-    return f"not there: {', '.join(lost)}" if lost else None
+    return bool(listed) and all(quotes(item, cited.sources) for item in listed)
 
 
-def _unlike(context: Context, answer: Answer, cited: _CitedSentence) -> str:
-    if why := doubted(cited.sentence, cited.sources):
-        return why
-    least = context.settings.citations.threshold
-    found = closeness(cited.sentence, cited.sources, answer.standalone or answer.question)
-    return "" if found is None or found >= least else f"cosine {found:.2f}, the least is {least:g}"
+def _is_open(cited: _CitedSentence, names: Sequence[str]) -> bool:
+    quoted = _lists_quoted(cited, names) or quotes(cited.sentence, cited.sources)
+    return not quoted and not missing(cited.sentence, cited.sources)
 
 
 async def _asked(context: Context, model: LanguageModel, answer: Answer, cited: _CitedSentence) -> str:

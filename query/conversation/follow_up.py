@@ -23,10 +23,10 @@ from conspectus.query.context import Context
 from conspectus.query.conversation.anaphora import Refers, telling_words, wording
 from conspectus.query.conversation.focus import NAMES, cited_rows, topics_meant
 from conspectus.query.conversation.history import Conversation
-from conspectus.query.methods.gretriever.carry_over import decayed
 from conspectus.query.question.linking import NamedSpan
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Answer, Answerer, Evidence, FollowUpAnswerer, Retriever, Say, Step, Usage
+from conspectus.query.types.subgraph import decayed
 from conspectus.storage.arrays import SmallInts
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.hashing import digest

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Annotated
 
 from conspectus.query.conversation.history import MOST_CHARACTERS, MOST_CITATIONS, Conversation, Turn
-from conspectus.query.methods.gretriever.carry_over import MOST
-from conspectus.query.types.subgraph import NO_PRIZES
+from conspectus.query.types.subgraph import MOST, NO_PRIZES
 from conspectus.storage.errors import InputError, UsageError
 from filelock import FileLock
 from pydantic import AfterValidator, TypeAdapter, ValidationError

@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
 from conspectus.query.context import Context
-from conspectus.query.explain.hipporag import MEMORIES, MemoryExplainer
-from conspectus.query.explain.ppr import WalkExplainer
+from conspectus.query.explain.ppr import MEMORIES, MemoryExplainer, WalkExplainer
 from conspectus.query.explain.types import Explained, Explanation, ScorePart
 from conspectus.query.menu import DEFAULT_RETRIEVER, find_method
 from conspectus.query.methods.baselines import (

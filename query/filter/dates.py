@@ -86,7 +86,7 @@ def view_in(index: StoredIndex, window: Window, embedder: Embedder, *, graph: bo
         texts = SearchedTexts(chunks, documents, documents_of_chunks(documents, chunks))
         return Bm25.of(texts, [languages[chunk.document_id] for chunk in chunks])
 
-    redacted = MemoryIndex(index.root, index.manifest, Parts(parts, parts[Entity], vectors, index.graph, lexical))
+    redacted = MemoryIndex(index.root, index.manifest, Parts(parts, vectors, index.graph, lexical))
     kept = {chunk.document_id for chunk in redacted.each(Chunk) if chunk.text.strip()}
     titles = (id_ for id_, title in index.by_id(Document, "title").items() if window.hides(dates_in(title)))
     return view_of(redacted, kept.difference(titles), embedder, graph=graph, always=True)

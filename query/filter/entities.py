@@ -5,7 +5,7 @@ There are as many of them as permitted passages, or more, in most filtered views
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 import numpy as np
@@ -13,11 +13,10 @@ import pyarrow as pa
 from conspectus.query.filter.bitmaps import Bitmaps, at, with_column
 from conspectus.storage.arrays import Bools, Ints, Rows
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.records import Chunk, Entity, Mention
+from conspectus.storage.records import Entity, Mention
 from conspectus.storage.tables import codes_of, taken
 from conspectus.storage.text.nlp import CONCEPT, NAME, TITLE
 from conspectus.storage.text.normalise import entity_key
-from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import DESCRIPTION_TOKENS, count_each
 from pyarrow import compute
 
@@ -33,9 +32,6 @@ class ChangedEntities:
         which: the entities, (entities of the index,).
         mentions: the rows of the mentions, (m,).
         owners: the number of each mention's entity, 0 to c - 1, (m,).
-        chunks: the row of its chunk, (m,).
-        documents: the row of its document, (m,).
-        starts: its first character in the document, -1 for none, (m,).
     """
 
     def __init__(self, index: StoredIndex, kept: Bitmaps) -> None:
@@ -45,13 +41,10 @@ class ChangedEntities:
         self._rows = np.flatnonzero(self.which)
         self.mentions: Rows = kept.mentions[at(self.which, kept.joined.entities[kept.mentions])]
         self.owners: Ints = (np.cumsum(self.which) - 1)[kept.joined.entities[self.mentions]]
-        self.chunks = kept.joined.chunks[self.mentions]
-        self.documents = kept.joined.documents[self.chunks]
-        self._table = taken(index.arrow(Mention, "start", "match", "surface"), self.mentions)
-        self.starts: Ints = self._table["start"].fill_null(-1).to_numpy()
+        self._table = taken(index.arrow(Mention, "match", "surface", "description"), self.mentions)
 
     def table(self) -> pa.Table:
-        """Return the entities as their permitted mentions support them, without descriptions.
+        """Return the entities as their permitted mentions support them.
 
         A name is the most frequent one. A mention does not record the type that it contributed, so only types that
         other entities have too remain.
@@ -65,53 +58,25 @@ class ChangedEntities:
             "name": compute.replace_with_mask(before["name"], has_name, names),
             "type": compute.list_element(kinds, 0),
             "types": kinds,
-            "description": pa.repeat("", len(before)),
+            "description": pa.array(self._descriptions(), pa.string()),
         }
         for name, column in columns.items():
             before = with_column(before, name, column)
         return before
 
-    def descriptions(self) -> list[str]:
-        """Return the description of each entity.
-
-        It is the model's descriptions in permitted chunks, else the first sentence of the permitted documents that
-        mentions it, else "".
-        """
-        texts = [""] * len(self._rows)
-        for owner, sentence in self._sentences():
-            texts[owner] = sentence
+    def _descriptions(self) -> list[str]:
+        """Return what a model, or a permitted graph, says of each entity in permitted chunks; "" if it says nothing."""
         told: defaultdict[int, list[str]] = defaultdict(list)
         if self._kept.graph and self._kept.details:
             ids = taken(self._index.arrow(Entity, "id"), self._rows)["id"].to_pylist()
             for owner, id_ in enumerate(ids):
                 rows = self._kept.details.get(id_, ())
                 told[owner] += [row["description"] for row in rows if "description" in row]
-        own = taken(self._index.arrow(Mention, "description"), self.mentions)["description"]
+        own = self._table["description"]
         with_one = np.flatnonzero(compute.not_equal(own, "").to_numpy())
         for owner, text in zip(self.owners[with_one].tolist(), own.take(with_one).to_pylist(), strict=True):
             told[owner] += text.split("\n")  # a line for each description
-        for owner, parts in told.items():
-            texts[owner] = joined_texts(parts) or texts[owner]
-        return texts
-
-    def _sentences(self) -> Iterator[tuple[int, str]]:
-        """Yield the number of each entity that a text mentions, and the first sentence that does."""
-        placed = np.flatnonzero(self.starts >= 0)
-        order = np.lexsort((self.starts[placed], self.documents[placed], self.owners[placed]))
-        firsts = placed[order[np.unique(self.owners[placed[order]], return_index=True)[1]]]
-        firsts = firsts[np.argsort(self.chunks[firsts], kind="stable")]
-        surfaces = self._table["surface"].take(firsts).to_pylist()
-        chunks, of_first = np.unique(self.chunks[firsts].astype(np.int64), return_inverse=True)
-        table = taken(self._index.arrow(Chunk, "start", "text"), chunks)
-        starts, texts = table["start"].to_pylist(), table["text"].to_pylist()
-        spans: list[tuple[int, int]] = []
-        before = -1
-        for first, chunk, surface in zip(firsts.tolist(), of_first.tolist(), surfaces, strict=True):
-            text, at = texts[chunk], int(self.starts[first]) - starts[chunk]
-            if chunk != before:
-                spans, before = sentence_spans(text), chunk
-            around = next((text[start:end] for start, end in spans if start <= at < end), surface)
-            yield int(self.owners[first]), " ".join(around.split())
+        return [joined_texts(told[owner]) if owner in told else "" for owner in range(len(self._rows))]
 
     def _names(self) -> tuple[Ints, pa.Array]:
         """Return the number of each entity that has a mention, and its name."""

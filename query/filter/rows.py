@@ -1,4 +1,4 @@
-"""The rows of an index that permitted documents support, without words that only hidden documents contain.
+"""The rows and names of an index that permitted documents support, without words that only hidden documents contain.
 
 A row that a hidden document also supports is rebuilt from its permitted mentions: an entity takes the name that most of
 them use, a relation takes the wording and the description of its own mentions. Numbers stay as they are.
@@ -13,14 +13,15 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
-from conspectus.query.filter.bitmaps import Bitmaps, at, is_in, with_column
+from conspectus.query.filter.bitmaps import Bitmaps, at, is_in, restricted, with_column
 from conspectus.query.filter.entities import ChangedEntities, joined_texts
-from conspectus.storage.arrays import Bools
+from conspectus.storage.arrays import Bools, Rows
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.mapped import TableRows
-from conspectus.storage.records import Chunk, Claim, DatedFact, Entity, Mention, Relation
+from conspectus.storage.name_tables import are_names, entity_table
+from conspectus.storage.records import Chunk, Claim, DatedFact, Document, Entity, Mention, Name, Relation
 from conspectus.storage.tables import arrow_of, records_of, taken
-from conspectus.storage.text.names import words
+from conspectus.storage.text.names import NameMatcher, Word, word_keys, words
 from conspectus.storage.text.normalise import entity_key
 from pyarrow import compute
 
@@ -46,8 +47,8 @@ class PermittedRows:
 
     @cached_property
     def entities(self) -> TableRows[Entity]:
-        """The entities; those that are not intact are without descriptions."""
-        kept, changed = self.kept, self._changed
+        """The entities."""
+        kept, changed = self.kept, ChangedEntities(self._index, self.kept)
         table = self._index.arrow(Entity).filter(kept.entities)
         return TableRows(replaced(table, changed.which[kept.entities], changed.table()), Entity)
 
@@ -93,19 +94,6 @@ class PermittedRows:
         if self.kept.graph:
             within |= table["chunk_id"].is_null().to_numpy()
         return TableRows(table.filter(facts & within), DatedFact)
-
-    @cached_property
-    def described(self) -> TableRows[Entity]:
-        """The entities with descriptions."""
-        table, changed = self.entities.table, self._changed
-        texts = pa.array(changed.descriptions(), pa.string())
-        column = compute.replace_with_mask(table["description"], changed.which[self.kept.entities], texts)
-        return TableRows(with_column(table, "description", column), Entity)
-
-    @cached_property
-    def _changed(self) -> ChangedEntities:
-        """The entities that remain and are not intact."""
-        return ChangedEntities(self._index, self.kept)
 
     def _records(self, record: type[Record], kept: Bools) -> list[Record]:
         return records_of(self._index.arrow(record).filter(kept), record) if kept.any() else []
@@ -153,3 +141,53 @@ def _description(relation: Relation, mentions: Sequence[Mention], name_of: Mappi
     if sentences:
         return " ".join(min(sentences, key=lambda sentence: (len(sentence), sentence)).split())
     return " ".join(f"{name_of[relation.source_id]} {relation.predicate} {name_of[relation.target_id]}".split())
+
+
+class PermittedNames:
+    """Finds the entities that remain by the words of their names; see `NameTable.in_words`.
+
+    Args:
+        index: the whole index, which is large.
+        kept: the rows that remain.
+        known: these rows.
+    """
+
+    def __init__(self, index: StoredIndex, kept: Bitmaps, known: PermittedRows) -> None:
+        self._whole = entity_table(index)
+        rows = np.flatnonzero(kept.entities)
+        self._row_of: Rows = np.full(len(kept.entities), -1)
+        self._row_of[rows] = np.arange(len(rows))
+        # A name is in the table of the whole index as it is there, or not at all.
+        changed = np.flatnonzero(~kept.intact[rows])
+        before = taken(index.arrow(Entity, "name", "types"), rows[changed])
+        after = taken(known.entities.table.select(["name", "types"]), changed)
+        is_name = are_names(after["types"])
+        renamed = compute.not_equal(before["name"], after["name"]).to_numpy() | (are_names(before["types"]) != is_name)
+        self._row_of[rows[changed[renamed]]] = -1
+        self._other: defaultdict[str, list[int]] = defaultdict(list)
+        other = renamed & is_name
+        for row, name in zip(changed[other].tolist(), after["name"].filter(other).to_pylist(), strict=True):
+            for key in word_keys(name)[:1]:
+                self._other[key].append(row)
+
+    def in_words(self, found: Sequence[Word]) -> list[int]:
+        """Return the rows of the entities whose names may consist of consecutive words of a text, ascending."""
+        numbers = [number for number in self._whole.in_words(found) if number < len(self._row_of)]
+        rows = {row for row in self._row_of[numbers].tolist() if row >= 0}
+        return sorted(rows.union(*(self._other.get(word.key, ()) for word in found)))
+
+
+def permitted_names(index: StoredIndex, known: PermittedRows) -> TableRows[Name]:
+    """Return the names of permitted chunks; one that hidden chunks have too is written as permitted ones write it."""
+    whole = index.arrow(Name)
+    table = restricted(whole, "chunk_ids", known.chunks.table.column("id"))
+    left, before = (compute.list_value_length(each["chunk_ids"]).to_numpy() for each in (table, whole))
+    names = table["name"].to_pylist()
+    row_of, title_of = index.ids(Chunk), index.by_id(Document, "title")
+    for row in np.flatnonzero((left > 0) & (left < before)).tolist():
+        matcher = NameMatcher({names[row]: None})
+        chunks = (index.each(Chunk)[row_of[id_]] for id_ in table["chunk_ids"][row].as_py())
+        texts = [title_of[chunk.document_id].strip() or chunk.text for chunk in chunks]
+        found = (text[match.start : match.end] for text in texts for match in matcher.find(text)[:1])
+        names[row] = min((" ".join(name.split()) for name in found), default=entity_key(names[row]))
+    return TableRows(with_column(table, "name", pa.array(names, pa.string())).filter(left > 0), Name)

@@ -49,7 +49,7 @@ class ViewVectors:
         """Return the vectors of the entities by name and description; one that is described otherwise is embedded."""
         rows = np.flatnonzero(self._kept.entities)
         other = np.flatnonzero(~self._kept.intact[rows])
-        texts = [description_text(entity) for entity in self._known.described.at(other)]
+        texts = [description_text(entity) for entity in self._known.entities.at(other)]
         before = [description_text(entity) for entity in self._before(Entity, rows[other])]
         return self._filtered(DESCRIPTIONS, rows, _changed(other, texts, before))
 

@@ -6,7 +6,7 @@ vectors or graphs, so no question to a view can reveal it. Numbers are those of 
 words, entities and names, and the weights of relations and of the graph.
 
 - Where a hidden document mentions an entity or states a relation too, name, types, predicate and description are those
-  of its permitted mentions. Without descriptions by a model, one permitted sentence describes it.
+  of its permitted mentions. An entity without descriptions by a model has none.
 - Communities are those of the whole index without their hidden members, and a report remains only if its community
   is complete. Methods that read reports fall back on passages if none remain.
 - Failures, merges and origins are empty: they contain file names, and names that hidden documents use.
@@ -22,10 +22,8 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 from conspectus.prompts.embedding.embedder import Embedder
-from conspectus.query.filter.bitmaps import Bitmaps, is_in
-from conspectus.query.filter.communities import permitted_communities, permitted_reports
-from conspectus.query.filter.names import PermittedNames, permitted_names
-from conspectus.query.filter.rows import PermittedRows
+from conspectus.query.filter.bitmaps import Bitmaps, is_in, restricted, with_column
+from conspectus.query.filter.rows import PermittedNames, PermittedRows, permitted_names
 from conspectus.query.filter.vectors import ViewVectors
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.mapped import TableRows
@@ -49,6 +47,7 @@ from conspectus.storage.records import (
     Synonym,
 )
 from conspectus.storage.tables import taken
+from pyarrow import compute
 
 Joining = TypeVar("Joining", Synonym, Link)
 
@@ -108,7 +107,7 @@ def view_of(
         rows={
             Document: lambda: TableRows(index.arrow(Document).filter(kept.documents), Document),
             Chunk: lambda: known.chunks,
-            Entity: lambda: known.described,
+            Entity: lambda: known.entities,
             Mention: lambda: TableRows(taken(index.arrow(Mention), kept.mentions), Mention),
             Relation: lambda: known.relations,
             Name: lambda: permitted_names(index, known),
@@ -123,7 +122,6 @@ def view_of(
             Correction: list,
             Origin: list,
         },
-        undescribed=lambda: known.entities,
         vectors=vectors,
         graph=lambda: index.graph().part(np.flatnonzero(np.append(kept.chunks, kept.entities))),
         lexical=lambda: index.lexical().part(np.flatnonzero(kept.chunks)),
@@ -137,3 +135,24 @@ def _between(table: pa.Table, record: type[Joining], ends: TableRows[Chunk] | Ta
     known = ends.table.column("id").to_pylist()
     within = is_in(table.column("source_id"), known) & is_in(table.column("target_id"), known)
     return TableRows(table.filter(within), record)
+
+
+def permitted_communities(index: StoredIndex, kept: Bitmaps, known: PermittedRows) -> TableRows[Community]:
+    """Return the communities with their permitted members, relations and chunks; empty ones are left out."""
+    table = restricted(index.arrow(Community), "entity_ids", known.entities.table.column("id"))
+    table = restricted(table, "relation_ids", index.arrow(Relation, "id").column("id").filter(kept.relations))
+    table = restricted(table, "chunk_ids", known.chunks.table.column("id"))
+    table = with_column(table, "size", compute.list_value_length(table.column("entity_ids")))
+    return TableRows(table.filter(compute.greater(table.column("size"), 0)), Community)
+
+
+def permitted_reports(index: StoredIndex, kept: Bitmaps, communities: TableRows[Community]) -> TableRows[Report]:
+    """Return the reports on complete communities: all members remain, and all are intact."""
+    table, whole = communities.table, index.arrow(Community, "id", "size")
+    before = whole.column("size").take(compute.index_in(table.column("id"), value_set=whole.column("id")))
+    intact = restricted(table, "entity_ids", index.arrow(Entity, "id").column("id").filter(kept.intact))
+    members = compute.list_value_length(intact.column("entity_ids")).to_numpy()
+    complete = (members == before.to_numpy()) & (members == table.column("size").to_numpy())
+    reports = index.arrow(Report)
+    ids = table.column("id").filter(complete).to_pylist()
+    return TableRows(reports.filter(is_in(reports.column("community_id"), ids)), Report)

@@ -1,5 +1,7 @@
 """Turn a reading into an answer with its triples: entities, a number, yes or no, or the reason for declining."""
 
+from dataclasses import replace
+
 from conspectus.query.answering import Assembly
 from conspectus.query.citations.marks import BEST_EFFORT
 from conspectus.query.context import Context
@@ -11,7 +13,7 @@ from conspectus.query.types import Answer, Evidence, Step
 from conspectus.query.types.trace import Considered, Decision
 from conspectus.query.walk.graph import open_graph, spoken
 from conspectus.query.walk.passages import unanswered
-from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.query.walk.provenance import answer_by_triples
 
 _CITED = 30
 """Maximum number of triples that an answer cites."""
@@ -37,17 +39,10 @@ def answer_of(assembly: Assembly, context: Context, reading: GraphReading, evide
         return assembly.assemble(f"{nothing} {_sentence(reading.declined)}", evidence=evidence)
     relations = found.relations[:_CITED]
     text, names = said(context, reading)
-    grounds = open_grounds(context)
     assembly.depth = len(reading.best.steps) if reading.best else 0
+    answer = answer_by_triples(assembly, context, text, relations, names=names, evidence=evidence, computed=True)
     doubt = f" {BEST_EFFORT} {_sentence(reading.declined)}" if reading.best_effort else ""
-    return assembly.assemble(
-        f"{text} {numbers_of(len(relations))}{doubt}",
-        citations=grounds.citations(relations),
-        evidence=evidence,
-        names=names,
-        triples=grounds.triples(relations),
-        computed=True,
-    )
+    return replace(answer, text=f"{answer.text}{doubt}")
 
 
 def said(context: Context, reading: GraphReading) -> tuple[str, tuple[str, ...]]:

@@ -1,17 +1,13 @@
 """Read a question to a graph: the best query among the candidates, its answer, or why there is none."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
 from itertools import chain
-from typing import cast
 
 import numpy as np
-from conspectus.query.context import Context
-from conspectus.query.graph_question.candidate_query import query_of
-from conspectus.query.graph_question.candidates import Candidate, CandidateSearch
-from conspectus.query.graph_question.confidence import RATHER, SURE, probability_of
-from conspectus.query.graph_question.declining import unmet_words, why_declined
+from conspectus.query.context import Context, remembered
+from conspectus.query.graph_question.candidates import Candidate, CandidateSearch, query_of
+from conspectus.query.graph_question.confidence import RATHER, SURE, probability_of, unmet_words, why_declined
 from conspectus.query.graph_question.forms import formed, head_of
 from conspectus.query.graph_question.meanings import Predicates, open_predicates, read_meanings
 from conspectus.query.graph_question.mentions import EntityMention, find_mentions, open_names, spelled
@@ -23,7 +19,6 @@ from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.walk.graph import sentence, spoken
 from conspectus.query.walk.run_query import reached, run
 from conspectus.storage.arrays import Ints
-from conspectus.storage.index import per_index
 
 _MOST_READINGS = 4
 """Number of readings cached per index."""
@@ -103,16 +98,10 @@ def read_graph_question(context: Context, question: str, topics: Sequence[int] |
         question: The question.
         topics: Rows of the entities that it is about, if they are known; None to find them in its words.
     """
-    return _readings(context)(question, None if topics is None else tuple(topics))
+    return _read(context, question, None if topics is None else tuple(topics))
 
 
-@per_index
-def _readings(context: Context) -> Callable[[str, tuple[int, ...] | None], GraphReading]:
-    return cast(
-        Callable[[str, tuple[int, ...] | None], GraphReading], lru_cache(_MOST_READINGS)(partial(_read, context))
-    )
-
-
+@remembered(_MOST_READINGS)
 def _read(context: Context, question: str, topics: tuple[int, ...] | None) -> GraphReading:
     reading = read_candidates(context, question, topics)
     if topics is not None and not topics:

@@ -19,7 +19,6 @@ from conspectus.query.types import Answer, Answerer, Say, Step, ignore_pieces
 from conspectus.query.walk.passages import has_documents, has_imported_graph
 
 if TYPE_CHECKING:
-    from conspectus.query.graph_question.reader import GraphReading
     from conspectus.query.methods.complete.complete import Complete
 
 _FEW = 0.05
@@ -50,7 +49,7 @@ class Auto:
 
     def __init__(
         self, context: Context, whole: Callable[[], Answerer], passages: Callable[[], Answerer],
-        graph: "GraphQuestions | None" = None, walk: Answerer | None = None, paths: Answerer | None = None,
+        graph: bool = False, walk: Answerer | None = None, paths: Answerer | None = None,
         sets: "Complete | None" = None,
     ) -> None:  # fmt: skip
         self._context = context
@@ -63,18 +62,23 @@ class Auto:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Answer with the method that suits the question; the first step of the trace names it and the reason."""
-        if self._graph is None:
-            return await self._from_documents(question, say)
-        return await self._from_graph(question, self._graph, say)
+        answer = self._from_graph if self._graph else self._from_documents
+        return await answer(question, say)
 
-    async def _from_graph(self, question: str, graph: "GraphQuestions", say: Say) -> Answer:
+    async def _from_graph(self, question: str, say: Say) -> Answer:
         from conspectus.query.citations.marks import BEST_EFFORT
-        from conspectus.query.graph_question.declining import says_what_was_unmet
-        from conspectus.query.question.connection_questions import connected_things
+        from conspectus.query.graph_question.answer import answer_of
+        from conspectus.query.graph_question.confidence import says_what_was_unmet
+        from conspectus.query.graph_question.reader import read_graph_question
+        from conspectus.query.question.parts import connected_things
 
-        reading = graph.read(question)
+        reading = read_graph_question(self._context, question)
         paths = self._paths if connected_things(question) else None
-        tried = await (paths or graph).answer(question, ignore_pieces)
+        if paths:
+            tried = await paths.answer(question, ignore_pieces)
+        else:
+            with assembling(question, "graph") as assembly:
+                tried = answer_of(assembly, self._context, reading)
         if tried.known and BEST_EFFORT not in tried.text:
             found_by = "it asks what connects two things" if paths else "a query of the graph accounts for the question"
             say(tried.text)
@@ -141,29 +145,6 @@ class Auto:
         return float(scores[0][0]) if scores.size else 0.0
 
 
-class GraphQuestions:
-    """Answers by reading the question as a query of the graph."""
-
-    def __init__(self, name: str, context: Context) -> None:
-        self._name = name
-        self._context = context
-
-    def read(self, question: str) -> "GraphReading":
-        """Return the reading of the question."""
-        from conspectus.query.graph_question.reader import read_graph_question
-
-        return read_graph_question(self._context, question)
-
-    async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer of the query, or the reason why there is none."""
-        from conspectus.query.graph_question.answer import answer_of
-
-        with assembling(question, self._name) as assembly:
-            answer = answer_of(assembly, self._context, self.read(question))
-        say(answer.text)
-        return answer
-
-
 def _first(answer: Answer, why: str) -> Answer:
     return replace(answer, trace=(Step("auto", why), *answer.trace))
 
@@ -185,7 +166,7 @@ def open_auto(
         context,
         lambda: find_method(whole).answerer(context),
         lambda: find_method(passages).answerer(context),
-        GraphQuestions("graph", context) if graph else None,
+        graph,
         find_method(walk).answerer(context) if graph and (model or has_documents(context)) else None,
         find_method(paths).answerer(context) if graph else None,
         cast("Complete", find_method(sets).answerer(context)) if has_documents(context) else None,

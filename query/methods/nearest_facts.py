@@ -10,34 +10,35 @@ that share its predicate, direction and near end.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
-from conspectus.prompts.language_model import LanguageModel, Message, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
-from conspectus.prompts.replies.structured import ask_for
-from conspectus.query.abstention import NO_ANSWER, is_unknown, uncited
-from conspectus.query.answering import TopicMethod, assembling
-from conspectus.query.citations.forms import Numbers
+from conspectus.query.abstention import uncited
+from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.citations.marks import UNVERIFIED
-from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.baselines import DenseRetriever
 from conspectus.query.methods.fasttog.communities import louvain, members, small_graph
 from conspectus.query.methods.fasttog.local_search import neighbourhood
 from conspectus.query.question.tasks import prompt_for
 from conspectus.query.question.topics import find_topics
-from conspectus.query.types import Answer, Citation, Evidence, Passage, Say, Step
-from conspectus.query.types.trace import Chain, Decision, WalkTrace
-from conspectus.query.walk.graph import around, names_as_written, open_graph, sentence, spoken
-from conspectus.query.walk.near_triples import NearTriple, alike, considered, nearest
-from conspectus.query.walk.provenance import numbers_of, open_grounds
-from conspectus.query.walk.verdicts import AnswerReply, mention
+from conspectus.query.types import Answer, Evidence, Passage, Say, Step
+from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
+from conspectus.query.walk.graph import (
+    KnowledgeGraph,
+    around,
+    names_as_written,
+    open_graph,
+    predicate_vectors,
+    sentence,
+    spoken,
+)
+from conspectus.query.walk.provenance import answer_by_triples, open_grounds
+from conspectus.query.walk.verdicts import FactsReply, answer_from_facts
 from conspectus.storage.arrays import Ints
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.hashing import digest
-from conspectus.storage.records import Span
-from pydantic import Field
 
 STEP = "facts"
 _CANDIDATES = 64
@@ -47,10 +48,85 @@ _GROUP_HOPS, _GROUP_NODES, _GROUP_SIZE, _GROUPS = 2, 100, 4, 3
 _SEED = 7
 
 
-class FactsReply(AnswerReply):
-    """A model's answer, or "Unknown", also with the passages that it cites."""
+@dataclass(frozen=True, slots=True)
+class NearTriple:
+    """A relation (its row), its cosine with the question, and its ends; `near` is the end closer to the topics."""
 
-    passages: Numbers = Field([])
+    relation: int
+    cosine: float
+    near: int
+    far: int
+    outgoing: bool
+    """Whether it is walked from its source."""
+
+    @property
+    def hop(self) -> Hop:
+        """The triple as a step of a walk."""
+        return Hop(self.relation, self.near, self.far, self.outgoing)
+
+
+def nearest(
+    context: Context, question: str, relations: Ints, distance: Ints, *, most: int, candidates: int
+) -> list[NearTriple]:
+    """Return the `most` relations whose sentences are nearest to the question, ties by their rows.
+
+    If there are more than `candidates`, only those with the nearest predicates are compared, ties by topic distance.
+    """
+    graph = open_graph(context)
+    if not len(relations):
+        return []
+    vector = context.embedder.embed_query(question)
+    if len(relations) > candidates:
+        predicates = np.round(predicate_vectors(context) @ vector, 6)[graph.stated[relations]]
+        reach = np.minimum(_far(distance, graph.sources[relations]), _far(distance, graph.targets[relations]))
+        relations = relations[np.lexsort((relations, reach, -predicates))[:candidates]]
+    embedder = context.embedder
+    said = [embedder.windows(sentence(graph, int(row)))[0] for row in relations]  # a description may be long
+    cosines = np.round(embedder.embed(said) @ vector, 6)
+    order = np.lexsort((relations, -cosines))[:most]
+    return [_near(graph, int(relations[place]), float(cosines[place]), distance) for place in order]
+
+
+def considered(
+    graph: KnowledgeGraph, triples: Sequence[NearTriple], kept: Sequence[NearTriple]
+) -> tuple[Considered, ...]:
+    """Return triples as candidates of a decision, for the trace."""
+    chosen = {item.relation for item in kept}
+    return tuple(
+        Considered(
+            sentence(graph, triple.relation),
+            triple.relation in chosen,
+            "same predicate and entity as the best" if triple.relation in chosen else "another predicate or entity",
+            triple.cosine,
+        )
+        for triple in triples
+    )
+
+
+def alike(graph: KnowledgeGraph, triples: Sequence[NearTriple]) -> list[NearTriple]:
+    """Return the best triple and those with the same predicate, direction and near end."""
+    if not triples:
+        return []
+    best = triples[0]
+    return [
+        triple
+        for triple in triples
+        if (triple.near, triple.outgoing, graph.stated[triple.relation])
+        == (best.near, best.outgoing, graph.stated[best.relation])
+    ]
+
+
+def _near(graph: KnowledgeGraph, relation: int, cosine: float, distance: Ints) -> NearTriple:
+    source, target = int(graph.sources[relation]), int(graph.targets[relation])
+    if _far(distance, np.array([target]))[0] < _far(distance, np.array([source]))[0]:
+        return NearTriple(relation, cosine, target, source, False)
+    return NearTriple(relation, cosine, source, target, True)
+
+
+def _far(distance: Ints, rows: Ints) -> Ints:
+    """Return the distances, with unreachable entities farther than all others."""
+    found: Ints = np.where(distance[rows] < 0, np.iinfo(np.int64).max, distance[rows])
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,93 +198,72 @@ class OneStep(TopicMethod):
             assembly.add(topics.step)
             found = self.find(self._context, question, topics.rows)
             assembly.add(*(Step(decision.stage, decision.outcome) for decision in found.decisions))
-            if self._model is None:
-                made = self._nearest(question, found)
-            else:
-                made = await self._read(question, found, self._model)
-            say(made.text)
             assembly.depth = 1 if found.triples else 0
-            return assembly.adopt(made)
+            if self._model is None:
+                made = self._nearest(assembly, found)
+            else:
+                made = await self._read(assembly, found, self._model)
+            say(made.text)
+            return made
 
-    def _nearest(self, question: str, found: RetrievedFacts) -> Answer:
+    def _nearest(self, assembly: Assembly, found: RetrievedFacts) -> Answer:
         """Return the far ends of the best triple and of similar triples (see `alike`)."""
         graph = open_graph(self._context)
         kept = alike(graph, found.triples)
         names = tuple(dict.fromkeys(graph.names[triple.far] for triple in kept))
-        text = f"{', '.join(map(spoken, names))} {numbers_of(len(kept))}" if kept else NO_ANSWER
-        decision = Decision("answer", 1, "", considered(graph, found.triples, kept), ", ".join(names))
-        return self._made(question, text, names, kept, found, decision, Step("answer", "the nearest triple answers"))
+        assembly.step("answer", "the nearest triple answers")
+        return self._made(assembly, ", ".join(map(spoken, names)), names, kept, found)
 
-    async def _read(self, question: str, found: RetrievedFacts, model: LanguageModel) -> Answer:
+    async def _read(self, assembly: Assembly, found: RetrievedFacts, model: LanguageModel) -> Answer:
         """Return the model's answer from the facts: one call, and one more if the reply cannot be used."""
-        graph, passages = open_graph(self._context), await self._passages(question)
-        lines = (f"[{i}] {sentence(graph, triple.relation)}" for i, triple in enumerate(found.triples, start=1))
-        given = {"question": question, "facts": "\n".join(lines) or "(none)"}
+        graph, passages = open_graph(self._context), await self._passages(assembly.question)
+        told = [sentence(graph, triple.relation) for triple in found.triples]
+        lines = (f"[{number}] {fact}" for number, fact in enumerate(told, start=1))
+        given = {"question": assembly.question, "facts": "\n".join(lines) or "(none)"}
         if passages is not None:
             texts = (f"[{i}] {passage.title}\n{passage.text}" for i, passage in enumerate(passages, start=1))
             given["passages"] = "\n\n".join(texts) or "(none)"
         prompt = messages(prompt_for(self._context.settings.tog.task, self.prompt), **given)
-        said, why = await self._asked(prompt, found, passages or (), model)
-        kept, read = _chosen(found.triples, said.facts), _chosen(passages or (), said.passages)
-        if passages is None and not (kept or why):  # it is supported by the triples that contain the named answer
-            named = said.names or [said.answer]
-            kept = [triple for triple in found.triples if mention(sentence(graph, triple.relation), named)][:1]
-        citations = Citations(self._context)
-        for number, passage in enumerate(read, start=len(kept) + 1):
-            citations.number(Span(passage.document_id, passage.chunk_id, passage.start, passage.end), number)
-        text = f"{said.answer.strip()} {numbers_of(len(kept) + len(read)) or UNVERIFIED}" if not why else NO_ANSWER
+        sources = (
+            *open_grounds(self._context).sources([triple.relation for triple in found.triples]),
+            *(digest(passage.text) for passage in passages or ()),
+        )
+        request = Request(prompt, STEP, sources=tuple(dict.fromkeys(sources)))
+        try:
+            said, cited, why = await answer_from_facts(model, request, FactsReply, told)
+        except BadAnswer as error:
+            said, cited, why = FactsReply(answer=""), [], f"the reply cannot be used ({error.reason})"
+        numbers = () if why else dict.fromkeys(said.passages)
+        read = [passages[number - 1] for number in numbers if passages and 1 <= number <= len(passages)]
+        kept = [found.triples[place] for place in cited if said.facts or not read]
         names = names_as_written(graph, said.names, found.ends)
-        decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
         beside = "" if passages is None else f" and {len(passages)} passages"
-        step = Step("answer", why or f"the model read {len(found.triples)} facts{beside}{uncited([*kept, *read])}")
-        return self._made(question, text, names, kept, found, decision, step, passages or (), citations.made())
+        assembly.step("answer", why or f"the model read {len(told)} facts{beside}{uncited([*kept, *read])}")
+        return self._made(assembly, "" if why else said.answer, names, kept, found, passages or (), read, calls=1)
 
     async def _passages(self, _question: str, /) -> Sequence[Passage] | None:
         """Return the passages that are read beside the facts; None if only facts are read."""
         return None
 
-    async def _asked(
-        self, prompt: tuple[Message, ...], found: RetrievedFacts, passages: Sequence[Passage], model: LanguageModel
-    ) -> tuple[FactsReply, str]:
-        """Return the model's reply, and the reason why it is no answer ("" if it is one)."""
-        grounds = open_grounds(self._context)
-        sources = (
-            *grounds.sources([triple.relation for triple in found.triples]),
-            *(digest(passage.text) for passage in passages),
-        )
-        request = Request(prompt, STEP, sources=tuple(dict.fromkeys(sources)))
-        try:
-            said = await ask_for(model, request, FactsReply)
-        except BadAnswer as error:
-            return FactsReply(answer=""), f"the reply cannot be used ({error.reason})"
-        if is_unknown(said.answer):
-            return FactsReply(answer=""), "the model does not know"
-        return said, ""
-
     def _made(
         self,
-        question: str,
+        assembly: Assembly,
         text: str,
         names: tuple[str, ...],
         kept: Sequence[NearTriple],
         found: RetrievedFacts,
-        decision: Decision,
-        step: Step,
         passages: Sequence[Passage] = (),
-        more: Sequence[Citation] = (),
+        cited: Sequence[Passage] = (),
+        calls: int = 0,
     ) -> Answer:
-        grounds = open_grounds(self._context)
-        rows = [triple.relation for triple in kept]
+        graph, rows = open_graph(self._context), [triple.relation for triple in kept]
         chains = tuple(Chain(((triple.near,), (triple.far,)), (triple.hop,)) for triple in kept)
-        return Answer(
-            question=question,
-            method=self._name,
-            text=text,
-            citations=(*grounds.citations(rows), *more),
-            evidence=Evidence(tuple(passages), walk=WalkTrace((*found.decisions, decision), chains)),
-            trace=(step,),
-            names=names,
-            triples=grounds.triples(rows),
+        decision = Decision("answer", 1, "", considered(graph, found.triples, kept), text, calls=calls)
+        evidence = Evidence(tuple(passages), walk=WalkTrace((*found.decisions, decision), chains))
+        if not text:
+            return assembly.no_answer(evidence)
+        return answer_by_triples(
+            assembly, self._context, text, rows, passages=cited, names=names, evidence=evidence, unproved=UNVERIFIED
         )
 
 
@@ -226,13 +281,6 @@ class Mixed(OneStep):
     async def _passages(self, question: str, /) -> Sequence[Passage]:
         count = self._context.settings.answer.passages
         return (await DenseRetriever(self._context).retrieve(question, count)).passages
-
-
-Item = TypeVar("Item")
-
-
-def _chosen(items: Sequence[Item], numbers: Sequence[int]) -> list[Item]:
-    return [items[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(items)]
 
 
 def _names(context: Context, rows: Sequence[int] | Ints) -> str:

@@ -19,16 +19,16 @@ from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.context import Context
 from conspectus.query.graph_question.answer import answer_of
 from conspectus.query.graph_question.reader import read_graph_question
-from conspectus.query.question.topics import Topics, candidates, find_topics, weighted_words
+from conspectus.query.question.topics import find_topics, ranked_topics
 from conspectus.query.sparql.evidence import evidence
 from conspectus.query.sparql.render import render
 from conspectus.query.sparql.result import SparqlResult
 from conspectus.query.sparql.run import query
 from conspectus.query.sparql.schema import PredicateSummary, datatypes_of, predicates, text
-from conspectus.query.types import Answer, Evidence, Say
+from conspectus.query.types import Answer, Evidence, Say, Topics
 from conspectus.query.types.trace import Chain, Hop, WalkTrace
 from conspectus.query.walk.graph import open_graph, predicate_vectors, spoken
-from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.query.walk.provenance import answer_by_triples
 from conspectus.storage.errors import BadAnswer, SparqlError
 from conspectus.storage.text.tokens import count_tokens
 from pydantic import BaseModel
@@ -87,7 +87,7 @@ class Sparql(TopicMethod):
     def _assembled(self, assembly: Assembly, found: QueryResult | None) -> Answer:
         if found is None or not found.names or not found.relations:
             return assembly.no_answer()
-        graph, grounds = open_graph(self._context), open_grounds(self._context)
+        graph = open_graph(self._context)
         cited = found.relations[:_CITED]
         more = f", of which {_CITED} are cited" if len(found.relations) > _CITED else ""
         assembly.step("answer", f"made by {len(found.relations)} triples{more}")
@@ -96,13 +96,9 @@ class Sparql(TopicMethod):
         ends = [(row, int(graph.sources[row]), int(graph.targets[row])) for row in cited]
         chains = tuple(Chain(((start,), (end,)), (Hop(row, start, end, True),)) for row, start, end in ends)
         assembly.depth = 1
-        return assembly.assemble(
-            f"{listed}{more} {numbers_of(len(cited))}",
-            citations=grounds.citations(cited),
-            evidence=Evidence(walk=WalkTrace((), chains)),
-            names=found.names,
-            triples=grounds.triples(cited),
-            computed=True,
+        evidence = Evidence(walk=WalkTrace((), chains))
+        return answer_by_triples(
+            assembly, self._context, f"{listed}{more}", cited, names=found.names, evidence=evidence, computed=True
         )
 
     def _read(self, assembly: Assembly, question: str, topics: Sequence[int] | None) -> Answer:
@@ -153,9 +149,7 @@ class Sparql(TopicMethod):
 
     def _names(self, question: str, about: Topics) -> str:
         """Return the names of the graph that a question may mean, one per line."""
-        found = candidates(self._context, weighted_words(self._context, question))
-        likely = sorted(found, key=lambda each: -each.likeness)
-        rows = dict.fromkeys([*about.rows, *(each.row for each in likely)])
+        rows = dict.fromkeys([*about.rows, *(each.row for each in ranked_topics(self._context, question))])
         return "\n".join(open_graph(self._context).names[row] for row in list(rows)[:_NAMES]) or "(none)"
 
     def _found(self, written: str, result: SparqlResult) -> QueryResult:

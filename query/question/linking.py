@@ -112,9 +112,8 @@ class Linker:
 
     def entities(self, links: Links) -> tuple[int, ...]:
         """Return the rows of the linked entities, including those whose names are titles, ascending."""
-        keys = (entity_key(name.name) for name in links.names)
-        rows = (self._row_of(key) for key in keys)
-        return tuple(sorted({*links.entity_rows, *(row for row in rows if row is not None)}))
+        named = (self._rows_of(name.name)[-1:] for name in links.names)
+        return tuple(sorted({*links.entity_rows, *(row for rows in named for row in rows)}))
 
     def nearest(self, names: Sequence[str], embedder: Embedder) -> Rows:
         """Return the rows of the entities nearest to names by cosine, int64, ascending, without duplicates.
@@ -136,7 +135,7 @@ class Linker:
         found: dict[int, None] = {}
         missing: list[str] = []
         for name in names:
-            rows = self._rows_of(entity_key(name.replace("_", " ")))
+            rows = self._rows_of(name)
             written_alike = [row for row in rows if self._names[row] == name]
             if rows:
                 found[(written_alike or rows)[0]] = None
@@ -156,32 +155,25 @@ class Linker:
 
     def types_of(self, name: str) -> tuple[str, ...]:
         """Return the types of the entity of that name; empty if there is no such entity."""
-        row = self._row_of(entity_key(name))
-        if row is None:
-            row = self._merged.get(entity_key(name))
-        return () if row is None else self._types_at(row)
+        rows = self._rows_of(name)
+        return self._types_at(rows[-1]) if rows else ()
 
     def _types_at(self, row: int) -> tuple[str, ...]:
         return tuple(self._types[row].as_py())
 
-    def _row_of(self, key: str) -> int | None:
-        """Return the row of the entity whose name has a key; the last one, if several have."""
-        if self._is_large:
-            rows = [row for row in self._like(key) if entity_key(self._names[row]) == key]
-            return rows[-1] if rows else None
-        return self._row_by_key.get(key)
+    def _rows_of(self, name: str) -> Sequence[int]:
+        """Return the rows of the entities of a name, or of the one into which such a name was merged.
 
-    def _rows_of(self, key: str) -> Sequence[int]:
-        """Return the rows by key, with underscores as spaces, or of the entity into which such a name was merged."""
+        Case is ignored, and underscores are spaces.
+        """
+        key = _loose_key(name)
         if self._is_large:
-            rows = [row for row in self._like(key) if entity_key(self._names[row].replace("_", " ")) == key]
+            like = entity_table(self._index).like(key)
+            rows = [row for row in like if row < len(self._names) and _loose_key(self._names[row]) == key]
         else:
             rows = self._rows_by_key.get(key, [])
-        merged = None if rows else self._merged_loosely.get(key)
+        merged = None if rows else self._merged.get(key)
         return rows if merged is None else [merged]
-
-    def _like(self, key: str) -> list[int]:
-        return [number for number in entity_table(self._index).like(key) if number < len(self._names)]
 
     @property
     def _is_large(self) -> bool:
@@ -189,22 +181,13 @@ class Linker:
 
     @cached_property
     def _merged(self) -> Mapping[str, int]:
-        return {entity_key(alias): row for alias, row in alias_rows(self._index).items()}
-
-    @cached_property
-    def _merged_loosely(self) -> Mapping[str, int]:
-        last_first = reversed(list(alias_rows(self._index).items()))
-        return {entity_key(alias.replace("_", " ")): row for alias, row in last_first}
-
-    @cached_property
-    def _row_by_key(self) -> Mapping[str, int]:
-        return {entity_key(name): row for row, name in enumerate(self._names[:])}
+        return {_loose_key(alias): row for alias, row in reversed(list(alias_rows(self._index).items()))}
 
     @cached_property
     def _rows_by_key(self) -> Mapping[str, list[int]]:
         rows_of: dict[str, list[int]] = {}
         for row, name in enumerate(self._names[:]):
-            rows_of.setdefault(entity_key(name.replace("_", " ")), []).append(row)
+            rows_of.setdefault(_loose_key(name), []).append(row)
         return rows_of
 
     def _entity_matcher(self) -> NameMatcher[int] | TableMatcher[int]:
@@ -236,6 +219,10 @@ def _title_matcher(index: StoredIndex) -> NameMatcher[Name] | TableMatcher[Name]
 def open_linker(index: StoredIndex) -> Linker:
     """Return the index's linker, made on first use."""
     return Linker(index)
+
+
+def _loose_key(name: str) -> str:
+    return entity_key(name.replace("_", " "))
 
 
 def _is_lower(text: str) -> bool:

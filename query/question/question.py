@@ -12,13 +12,12 @@ the same text to every caller, so none of them is computed twice.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache, partial
-from typing import cast
+from functools import cached_property
 
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.prompts.embedding.vector_cache import VectorCache
-from conspectus.query.context import Context
+from conspectus.query.context import Context, remembered
 from conspectus.query.question.bounds import MOST_CLOSELY, MOST_WORDS, first_words
 from conspectus.query.question.linking import Linker, Links, NamedSpan, open_linker
 from conspectus.query.question.spelling import mended
@@ -133,13 +132,12 @@ def encoder_of(index: StoredIndex) -> str:
 
 def open_question(context: Context, text: str) -> Question:
     """Return the question of this text over an index; the last few are cached with the index."""
-    return _questions(context.index)(context.embedder, text)
+    return _question(context.index, context.embedder, text)
 
 
-@per_index
-def _questions(index: StoredIndex) -> Callable[[Embedder, str], Question]:
-    remembered = lru_cache(MOST_QUESTIONS)(partial(Question, index))
-    return cast(Callable[[Embedder, str], Question], remembered)
+@remembered(MOST_QUESTIONS)
+def _question(index: StoredIndex, embedder: Embedder, text: str) -> Question:
+    return Question(index, embedder, text)
 
 
 def span_vectors(context: Context) -> EmbedSpans:

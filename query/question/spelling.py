@@ -6,14 +6,14 @@ the correction. Capitalised words and words with digits stay unchanged: a name t
 have is a reason to decline.
 """
 
-from collections.abc import Callable, Iterator
-from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from conspectus.query.context import remembered
 from conspectus.query.types import Step
 from conspectus.query.types.answer import SPELLING
 from conspectus.storage.cancellation import check
-from conspectus.storage.index import StoredIndex, per_index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.text.names import Word
 from conspectus.storage.text.word_lists import beginning_with, zipf
 
@@ -44,8 +44,7 @@ def mended(index: StoredIndex, text: str, found: list[Word], language: str) -> t
         >>> mended(index, "how do i restore a databse", found, "en")  # doctest: +SKIP
         ('how do i restore a database', (('databse', 'database'),))
     """
-    meant_by = _meanings(index)
-    changes = [(word, meant) for word in found if (meant := meant_by(text[word.start : word.end], language))]
+    changes = [(word, meant) for word in found if (meant := _meant(index, text[word.start : word.end], language))]
     for word, meant in reversed(changes):
         text = text[: word.start] + meant + text[word.end :]
     return text, tuple((word.key, meant) for word, meant in changes)
@@ -61,11 +60,7 @@ def spelling_steps(changes: tuple[tuple[str, str], ...]) -> tuple[Step, ...]:
     return (Step(SPELLING, f"read {told}"),) if changes else ()
 
 
-@per_index
-def _meanings(index: StoredIndex) -> Callable[[str, str], str]:
-    return cast(Callable[[str, str], str], lru_cache(_KEPT_WORDS)(partial(_meant, index)))
-
-
+@remembered(_KEPT_WORDS)
 def _meant(index: StoredIndex, surface: str, language: str) -> str:
     """Return the intended word, or "" if the word is not a slip."""
     lexical = index.lexical()
@@ -79,7 +74,7 @@ def _meant(index: StoredIndex, surface: str, language: str) -> str:
         if zipf(near, language) >= uses + _COMMONER:
             known |= _counted(lexical, near, lexical.term(near, language))
     if not known and not uses and stem == surface and len(stem) >= _LEAST_LETTERS_OF_STEM:
-        for near in _neighbours(stem, _stems(index)(stem[0])):
+        for near in _neighbours(stem, _stems(index, stem[0])):
             known |= _counted(lexical, near, near)
     return min(known, key=lambda word: (-known[word], word)) if known else ""
 
@@ -101,6 +96,6 @@ def _neighbours(word: str, words: tuple[str, ...]) -> Iterator[str]:
             yield near
 
 
-@per_index
-def _stems(index: StoredIndex) -> Callable[[str], tuple[str, ...]]:
-    return cache(lambda letter: tuple(index.lexical().starting(letter)))
+@remembered(_KEPT_WORDS)
+def _stems(index: StoredIndex, letter: str) -> tuple[str, ...]:
+    return tuple(index.lexical().starting(letter))

@@ -1,14 +1,13 @@
 """Question terms and phrases: their weights, and the chunks that contain them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
 from itertools import pairwise
 
 import numpy as np
-from conspectus.query.context import Context
+from conspectus.query.context import Context, remembered
 from conspectus.storage.arrays import Floats, Rows, SmallInts
-from conspectus.storage.index import StoredIndex, per_index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.text.language import UNSPACED_LANGUAGES, function_words
 from conspectus.storage.text.names import UNSPACED, Word
 
@@ -96,11 +95,10 @@ class Phrases:
         """Return (len(rows), p): 1 where a chunk's title or text contains a phrase, stem by stem, else 0."""
         contained = np.zeros((len(rows), len(self.runs)))
         terms_contained = dict(zip(terms.stems, terms.contained_in(rows).T, strict=True))
-        stems_of = _stems_of_chunks(context)
         both_ends = [terms_contained[run[0]] * terms_contained[run[-1]] for run in self.runs]
         runs = [f" {' '.join(run)} " for run in self.runs]
         for place in np.flatnonzero(np.any(both_ends, axis=0)).tolist():
-            text = stems_of(int(rows[place]))
+            text = _stems(context, int(rows[place]))
             contained[place] = [run in text for run in runs]
         return contained
 
@@ -129,11 +127,7 @@ def question_phrases(found: Sequence[Word], stems: Sequence[str], terms: Terms, 
     return Phrases(tuple(runs), np.array([(weight[run[0]] + weight[run[-1]]) / 2 for run in runs]))
 
 
-@per_index
-def _stems_of_chunks(context: Context) -> Callable[[int], str]:
-    return lru_cache(_MOST_CHUNKS)(partial(_stems, context))
-
-
+@remembered(_MOST_CHUNKS)
 def _stems(context: Context, row: int) -> str:
     chunk = context.chunks[row]
     text = f"{context.titles[chunk.document_id]}\n{chunk.text}"

@@ -9,12 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
-from conspectus.query.question.topics import Topics
 from conspectus.query.remote_graph.patterns import Patterns, batches, local_name, term_text
 from conspectus.query.remote_graph.search import find_things
 from conspectus.query.sparql.endpoint import Endpoint, Row
 from conspectus.query.sparql.result import Term
-from conspectus.query.types import Step
+from conspectus.query.types import Step, Topics
 from conspectus.query.walk.graph import IncidentEdges, predicate_words, spoken
 from conspectus.storage.arrays import Ints, Vectors
 from conspectus.storage.settings.asking import EndpointSettings

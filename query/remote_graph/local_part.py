@@ -105,7 +105,6 @@ def working_index(graph: LiveGraph, settings: Settings, embedder: Embedder) -> M
 
     parts = Parts(
         tables,
-        lambda: entities,
         {
             "chunks": vectors([], [], 0),
             "reports": vectors([], [], 0),

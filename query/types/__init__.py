@@ -16,6 +16,7 @@ from conspectus.query.types.answer import (
     Passage,
     ScoredReport,
     Step,
+    Topics,
     Usage,
 )
 from conspectus.query.types.protocols import (
@@ -24,7 +25,6 @@ from conspectus.query.types.protocols import (
     Retriever,
     Say,
     TopicAnswerer,
-    TopicRetriever,
     ignore_pieces,
 )
 
@@ -42,7 +42,7 @@ __all__ = [
     "ScoredReport",
     "Step",
     "TopicAnswerer",
-    "TopicRetriever",
+    "Topics",
     "Usage",
     "ignore_pieces",
 ]

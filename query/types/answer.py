@@ -63,6 +63,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Topics:
+    """The entities at which a walk begins, rows of the entity table, and the step that reports how they were found."""
+
+    rows: tuple[int, ...]
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What a method retrieved for a question. A field that the method does not use is empty.
 

@@ -40,15 +40,6 @@ class Retriever(Protocol):
         ...
 
 
-@runtime_checkable
-class TopicRetriever(Retriever, Protocol):
-    """Retrieves around named entities; `retrieve` links the entities of the question itself."""
-
-    async def retrieve_about(self, question: str, topics: Sequence[str], k: int) -> Evidence:
-        """Retrieve evidence around the entities with these names; the trace lists names that the graph lacks."""
-        ...
-
-
 class Answerer(Protocol):
     """Answers a question and cites the sources of the answer."""
 

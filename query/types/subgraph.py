@@ -1,5 +1,6 @@
 """The subgraph of a question, and the prizes that a conversation carries over from it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from conspectus.query.types.textual_graph import TextualGraph
@@ -67,3 +68,27 @@ class CitedParts:
             f"{len(self.nodes)} of {self.nodes_cited} cited nodes and {len(self.edges)} of {self.edges_cited} cited "
             f"edges are valid; fully valid: {'yes' if self.fully_valid else 'no'}"
         )
+
+
+MOST = 50
+"""Maximum nodes and maximum edges that are carried over, best first."""
+_NEGLIGIBLE, DECAY = 0.01, 0.5
+"""The factor of a prize per elapsed turn, and what is no prize any more: after seven turns it is negligible."""
+
+
+def decayed(turns: Iterable[CarriedPrizes], decay: float = DECAY) -> CarriedPrizes:
+    """Return the carry-over of several turns (oldest first): the best prize of each part, times `decay` per turn."""
+    nodes: dict[str, float] = {}
+    relations: dict[str, float] = {}
+    for age, kept in enumerate(reversed(list(turns)), start=1):
+        for into, parts in ((nodes, kept.nodes), (relations, kept.relations)):
+            for id_, prize in parts:
+                left = prize * decay**age
+                if left >= _NEGLIGIBLE:
+                    into[id_] = max(left, into.get(id_, 0.0))
+    return CarriedPrizes(best_prizes(nodes.items()), best_prizes(relations.items()))
+
+
+def best_prizes(parts: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+    """Return the best prizes by id, at most `MOST`."""
+    return tuple(sorted(parts, key=lambda part: (-part[1], part[0]))[:MOST])

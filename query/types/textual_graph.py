@@ -1,7 +1,5 @@
 """A graph whose nodes and edges are texts, and its form as two CSV tables."""
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,7 +55,7 @@ class TextualGraph:
     def to_text(self) -> str:
         """The two CSV tables, `node_id,node_attr` and `src,edge_attr,dst`, separated by an empty line.
 
-        Texts with a comma, a quote or a line break are quoted by RFC 4180; `from_text` reads them back.
+        Texts with a comma, a quote or a line break are quoted by RFC 4180.
         """
         nodes, edges = self.tables()
         return f"{nodes}\n{edges}"
@@ -82,41 +80,6 @@ class TextualGraph:
             tuple(self.nodes[node] for node in nodes),
             tuple(TextualEdge(place[edge.source], edge.text, place[edge.target]) for edge in chosen),
         )
-
-
-def from_text(text: str) -> TextualGraph:
-    """Parse the output of `TextualGraph.to_text`; node numbers need not be 0, 1, 2, ...
-
-    The table of edges begins at its header; node ids may be any words, as long as edges use the same ones.
-    Raises `ValueError`, showing the row, if a table has another header, a row another number of fields, or an edge
-    an unknown node.
-    """
-    try:
-        # Keep line ends: a quoted text may contain line breaks.
-        rows = [tuple(row) for row in csv.reader(io.StringIO(text, newline="")) if row]
-    except csv.Error as why:
-        raise ValueError(f"a graph's text is not CSV: {why}") from why
-    if not rows or rows[0] != NODE_HEADER:
-        raise ValueError(f"a graph's text begins with {','.join(NODE_HEADER)}")
-    if EDGE_HEADER not in rows:
-        raise ValueError(f"a graph's text has no table {','.join(EDGE_HEADER)}")
-    middle = rows.index(EDGE_HEADER)
-    nodes = [_of_length(2, row) for row in rows[1:middle]]
-    edges = [_of_length(3, row) for row in rows[middle + 1 :]]
-    place = {name: number for number, (name, _) in enumerate(nodes)}
-    for edge in edges:
-        if edge[0] not in place or edge[2] not in place:
-            raise ValueError(f"an edge of a graph names an unknown node: {','.join(edge)}")
-    return TextualGraph(
-        tuple(attribute for _, attribute in nodes),
-        tuple(TextualEdge(place[source], attribute, place[target]) for source, attribute, target in edges),
-    )
-
-
-def _of_length(length: int, row: tuple[str, ...]) -> tuple[str, ...]:
-    if len(row) != length:
-        raise ValueError(f"a row of a graph has {len(row)} fields, not {length}: {','.join(row)}")
-    return row
 
 
 def _quoted(field: str) -> str:

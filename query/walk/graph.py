@@ -1,10 +1,14 @@
-"""The relations of an index as a graph for walks: every triple is an edge at both of its entities."""
+"""The relations of an index as a graph for walks: every triple is an edge at both of its entities.
+
+ToG and ToG-2 with a model can walk a live graph (`conspectus.query.remote_graph`) as well. Methods that need a whole
+graph use `KnowledgeGraph`; over a live graph it has the neighbourhood of the entities that the question names.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +26,7 @@ from conspectus.storage.text.postings import Postings, TextColumn
 
 if TYPE_CHECKING:
     from conspectus.query.context import Context
-    from conspectus.query.walk.graph_protocol import ReadableGraph
+    from conspectus.query.remote_graph.graph import LiveGraph
 
 _ID = regex.compile(r"(?:https?://\S+|_:\S+|Q\d{2,}|/?\p{Ll}{1,3}[./:_](?=\S*\d)[\p{Ll}\d._/-]+)")
 
@@ -207,7 +211,7 @@ def graph_of(
     )
 
 
-def sentence(graph: "ReadableGraph", relation: int) -> str:
+def sentence(graph: "WalkGraph", relation: int) -> str:
     """Return a relation as a short sentence, or its ends and description if it has no predicate."""
     source, target = graph.names[graph.sources[relation]], graph.names[graph.targets[relation]]
     predicate = graph.predicates[graph.stated[relation]]
@@ -221,7 +225,7 @@ def spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
-def names_as_written(graph: "ReadableGraph", names: Sequence[str], entities: Iterable[int]) -> tuple[str, ...]:
+def names_as_written(graph: "WalkGraph", names: Sequence[str], entities: Iterable[int]) -> tuple[str, ...]:
     """Return distinct names, in the graph's spelling if they name one of the given entities.
 
     Args:
@@ -278,3 +282,29 @@ def predicate_vectors(context: "Context") -> Vectors:
 
     stored = context.index.vectors("predicates")
     return stored.mean_vectors(np.arange(stored.n_rows, dtype=np.int64))
+
+
+WalkGraph: TypeAlias = "KnowledgeGraph | LiveGraph"
+"""Entities, relations and predicates by number; the numbers do not change while a live graph grows."""
+
+
+def open_walk_graph(context: "Context") -> WalkGraph:
+    """Return the graph to walk: the context's live graph if it has one, otherwise the index's."""
+    return context.live or open_graph(context)
+
+
+def near_predicates(context: "Context", question: str) -> Vectors:
+    """Return the cosine of each predicate of the graph to walk with a question, (p,)."""
+    if context.live:
+        return context.live.near_predicates(question)
+    found: Vectors = predicate_vectors(context) @ context.embedder.embed_query(question)
+    return found
+
+
+def near_names(context: "Context", question: str, entities: Sequence[int]) -> Vectors:
+    """Return the cosine of the name of each entity with a question, 0 for one without a vector."""
+    if context.live:
+        return context.live.near_names(question, entities)
+    vectors = context.index.vectors("entities").mean_vectors(np.asarray(entities, np.int64))
+    found: Vectors = vectors @ context.embedder.embed_query(question)
+    return found

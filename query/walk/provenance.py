@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from conspectus.query.answering import Assembly
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.types import Citation, CitedTriple
-from conspectus.query.walk.graph import open_graph
-from conspectus.query.walk.graph_protocol import ReadableGraph
+from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage
+from conspectus.query.walk.graph import WalkGraph, open_graph
 from conspectus.storage.index import per_index
 from conspectus.storage.joins import Groups, mentions_of_relations
 from conspectus.storage.records import Mention, Relation, Span
@@ -23,7 +23,7 @@ class Grounds:
     """The relations of an index and their mentions, read on demand."""
 
     context: Context
-    graph: ReadableGraph
+    graph: WalkGraph
     _mentions: "pa.Table"
     _by_relation: Groups
     _relation_rows: Mapping[str, int]
@@ -91,3 +91,41 @@ def numbers_of(count: int) -> str:
     '[1][2]'
     """
     return "".join(f"[{number}]" for number in range(1, count + 1))
+
+
+def answer_by_triples(
+    assembly: Assembly,
+    context: Context,
+    text: str,
+    relations: Sequence[int],
+    *,
+    passages: Sequence[Passage] = (),
+    names: tuple[str, ...] = (),
+    evidence: Evidence | None = None,
+    unproved: str = "",
+    computed: bool = False,
+) -> Answer:
+    """Return an answer with the relations (rows) and passages that prove it: marks, triples, citations.
+
+    Args:
+        assembly: Assembles the answer.
+        context: The open index.
+        text: The text of the answer without marks.
+        relations: The relations.
+        passages: The passages, which are numbered after the relations.
+        names, evidence, computed: As in `Answer`.
+        unproved: What stands in the place of the marks if there are none.
+    """
+    grounds = open_grounds(context)
+    of_passages = Citations(context)
+    for number, passage in enumerate(passages, start=len(relations) + 1):
+        of_passages.number(Span(passage.document_id, passage.chunk_id, passage.start, passage.end), number)
+    return assembly.assemble(
+        f"{text} {numbers_of(len(relations) + len(passages)) or unproved}".strip(),
+        citations=(*grounds.citations(relations), *of_passages.made()),
+        dropped_citations=of_passages.dropped,
+        triples=grounds.triples(relations),
+        names=names,
+        evidence=evidence,
+        computed=computed,
+    )

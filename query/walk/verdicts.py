@@ -7,12 +7,15 @@ questions that the model invents, and finds the verdict at the beginning or at t
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.replies.json_repair import read_values
 from conspectus.prompts.replies.prose import bare_words
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.abstention import abstains, is_unknown
+from conspectus.query.answer_writing.own_words import told_anew
 from conspectus.query.citations.forms import Numbers, marks_in, numbers_in
 from pydantic import BaseModel
 
@@ -284,6 +287,49 @@ class AnswerReply(SpokenAnswer):
     answer: str
     names: list[str] = []
     facts: Numbers = []
+
+
+Reply = TypeVar("Reply", bound=AnswerReply)
+
+
+class FactsReply(AnswerReply):
+    """An answer from facts and passages, with the numbers of both."""
+
+    passages: Numbers = []
+
+
+async def answer_from_facts(
+    model: LanguageModel,
+    request: Request,
+    form: type[Reply],
+    facts: Sequence[str],
+    question: str = "",
+) -> tuple[Reply, list[int], str]:
+    """Ask a model for an answer from numbered facts; one call, and one more if the reply cannot be used.
+
+    Args:
+        model: The model.
+        request: The request.
+        form: The form of the reply.
+        facts: The facts as they are shown.
+        question: The question; an answer that only repeats it or the prompt is none. "" to take any answer.
+
+    Returns:
+        The reply, the positions of the facts that support its answer, and why it is no answer ("" if it is one). The
+        first fact with a name of the answer supports one that cites no fact.
+
+    Raises:
+        ModelError: The call fails, or the reply cannot be used.
+    """
+    said = await ask_for(model, request, form)
+    if question:
+        said.answer = told_anew(said.answer, request.messages, question)
+    said.answer = said.answer.strip()
+    if is_unknown(said.answer):
+        return said, [], "the model does not know"
+    cited = [number - 1 for number in dict.fromkeys(said.facts) if 1 <= number <= len(facts)]
+    named = said.names or [said.answer]
+    return said, cited or [place for place, fact in enumerate(facts) if mention(fact, named)][:1], ""
 
 
 def mention(text: str, names: Sequence[str]) -> bool:

@@ -1,7 +1,7 @@
 """The embedded texts of chunks, entities, relations, predicates and reports in the vector indexes."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from conspectus.storage.locators import sections_at
 from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
@@ -29,7 +29,7 @@ def description_text(entity: Entity) -> str:
     return f"{entity.name}: {entity.description}" if entity.description else entity.name
 
 
-def relation_text(relation: Relation, names: dict[str, str]) -> str:
+def relation_text(relation: Relation, names: Mapping[str, str]) -> str:
     """Return a relation as a short sentence; without a predicate (from a model), as its ends and description."""
     source, target = names[relation.source_id], names[relation.target_id]
     if not relation.predicate:

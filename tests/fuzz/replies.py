@@ -13,10 +13,9 @@ from conspectus.prompts.client.retry import TryAgain
 from conspectus.prompts.replies.choose import Chosen
 from conspectus.prompts.replies.records import read_records
 from conspectus.prompts.replies.typed import read_answer, read_choice
-from conspectus.query.methods import nearest_facts
 from conspectus.query.methods.fasttog import pruning_llm as fasttog_model
 from conspectus.query.methods.graphrag.drift import DriftReply
-from conspectus.query.methods.graphrag.map_step import PassagePoints, Points
+from conspectus.query.methods.graphrag.map_step import Points
 from conspectus.query.methods.hipporag.query_nodes import QuestionEntities
 from conspectus.query.methods.tog import pruning_llm as tog_policy
 from conspectus.query.walk import verdicts as walk_replies
@@ -36,15 +35,14 @@ FORMS: Mapping[type[BaseModel], object] = {
     DomainAnswer: {"domain": "Letters.", "language": "English"},
     PersonaAnswer: {"extraction": "You read.", "reports": "You write."},
     TypesAnswer: {"types": ["person", "place"]},
-    Points: {"points": [{"description": "A", "score": 80, "reports": [1, 3]}]},
-    PassagePoints: {"points": [{"description": "A", "score": 80, "passages": [1, 3]}]},
+    Points: {"points": [{"description": "A", "score": 80, "numbers": [1, 3]}]},
     DriftReply: {"answer": [{"text": "A", "sources": [1]}], "score": 40, "follow_ups": ["Who?"]},
     Chosen: {"chosen": [{"number": 2, "why": "So.", "score": 9}]},
     QuestionEntities: {"entities": ["Ada"]},
     tog_policy.Reasoned: {"reason": "So.", "sufficient": True, "answer": "Ada", "facts": [1]},
     fasttog_model.SubjectReply: {"subjects": ["Ada"]},
     fasttog_model.AnswerReply: {"answer": "Ada", "names": ["Ada"], "facts": [1]},
-    nearest_facts.FactsReply: {"answer": "Ada", "names": ["Ada"], "facts": [1], "passages": [2]},
+    walk_replies.FactsReply: {"answer": "Ada", "names": ["Ada"], "facts": [1], "passages": [2]},
 }  # fmt: skip
 """Every form that a model is asked for, and a good reply."""
 

@@ -20,10 +20,7 @@ MAP, REDUCE, RATE = "take notes for answering", "You answer a question about a w
 
 def notes(*points: tuple[str, int, list[int]]) -> str:
     """Return the reply to a map call, over reports as well as over passages."""
-    named = [
-        {"description": text, "score": score, "reports": numbers, "passages": numbers}
-        for text, score, numbers in points
-    ]
+    named = [{"description": text, "score": score, "numbers": numbers} for text, score, numbers in points]
     return json.dumps({"points": named})
 
 

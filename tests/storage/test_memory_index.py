@@ -36,7 +36,6 @@ def index(sample_root: Path, made: list[str]) -> MemoryIndex:
     tables[Entity] = given("entities", [replace(ENTITY, description="Ada wrote programs.")])
     parts = Parts(
         tables,
-        given("undescribed", [ENTITY]),
         {"chunks": given("vectors", windowed_in_memory(VECTORS, np.array([0, 0, 2, 3]), 5))},
         given("graph", Adjacency.from_edges(1, [], [], [])),
         given("lexical", Bm25.of(["Ada wrote"], ["en"])),
@@ -48,13 +47,13 @@ def test_each_part_is_made_once_and_when_it_is_wanted(index: MemoryIndex, made: 
     assert made == []
     assert index.manifest.rows["entities"] == 1
     assert index.arrow(Entity, "id", "name").to_pylist() == [{"id": "e", "name": "Ada"}]
-    assert made == ["undescribed"], "descriptions may cost more"
+    assert made == ["entities"]
     assert index.rows(Entity)[0].description == index.arrow(Entity, "description").to_pylist()[0]["description"]
     assert index.arrow(Entity).num_rows == 1
     assert index.lexical().scores("ada")[0] > 0
     assert index.graph().n_nodes == 1
     assert index.graph() is index.graph()
-    assert made == ["undescribed", "entities", "lexical", "graph"]
+    assert made == ["entities", "lexical", "graph"]
     assert dict(index.manifest.rows) == {**dict.fromkeys(TABLES, 0), "entities": 1}
 
 

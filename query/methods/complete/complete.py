@@ -3,21 +3,19 @@
 1. Sets (`sets`): tables, messages, documents, headings and names, as rows of columns.
 2. Plan (`plan`): the question over each set, word by word; only one set may have a plan. A model, if there is one,
    makes it instead (`model_plan`); a plan that does not fit the sets is dropped for that of the words.
-3. Computing (`compute`): exact numbers over the rows that meet the conditions.
+3. Computing (`conditions`): exact numbers over the rows that meet the conditions.
 4. Answer: the result, of how many rows it is, and a citation for each row that is shown or counted, up to `_SHOWN`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from conspectus.query.abstention import no_answer
 from conspectus.query.answering import Assembly, ModelMethod, assembling
 from conspectus.query.citations.numbered import Citations, documents_by_id
-from conspectus.query.context import Context
+from conspectus.query.context import Context, remembered
 from conspectus.query.methods.complete import sets
-from conspectus.query.methods.complete.compute import Group, Result, compute
-from conspectus.query.methods.complete.conditions import Plan, Unclear
+from conspectus.query.methods.complete.conditions import Group, Plan, Result, Unclear, compute
 from conspectus.query.methods.complete.marks import tokens_of
 from conspectus.query.methods.complete.model_plan import plan_by_model
 from conspectus.query.methods.complete.plan import MOST_TOKENS, NoPlan, plan_for
@@ -31,7 +29,6 @@ from conspectus.query.types import Answer, Say
 from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.cancellation import check
 from conspectus.storage.errors import BadAnswer, ModelError
-from conspectus.storage.index import per_index
 from conspectus.storage.records import Span
 from conspectus.storage.text.language import function_words, language_of_question
 from conspectus.storage.text.names import word_keys
@@ -118,10 +115,8 @@ class Complete(ModelMethod):
         return found
 
     def _plan_in(self, question: str, tokens: Sequence[str], language: str) -> Plan | NoPlan:
-        vocabulary = _vocabularies(self._context)
-        tried = [
-            plan_for(tokens, table, vocabulary(table, language), language) for table in self._sets(question, language)
-        ]
+        context, sets = self._context, self._sets(question, language)
+        tried = [plan_for(tokens, table, _vocabulary(context, table, language), language) for table in sets]
         plans = [plan for plan in tried if isinstance(plan, Plan)]
         plans = [plan for plan in plans if plan.table.kind != "entities"] or plans
         if not plans:
@@ -220,9 +215,9 @@ def _languages(question: str) -> list[str]:
     )
 
 
-@per_index
-def _vocabularies(_context: Context) -> Callable[[Table, str], Vocabulary]:
-    return lru_cache(256)(Vocabulary.of)  # one for a set in a language
+@remembered(256)
+def _vocabulary(_context: Context, table: Table, language: str) -> Vocabulary:
+    return Vocabulary.of(table, language)
 
 
 class _Writer:

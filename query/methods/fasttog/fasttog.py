@@ -9,7 +9,8 @@ algorithm 1. A walk grows W chains of communities from the subjects of the quest
    finds; then one reasoning call over all chains gives the answer, or "unknown".
 3. A chain ends if no candidate helps; a walk ends with an answer, or when all chains have ended.
 
-The local community search is algorithm 2 (local_search.py), the choices and reasonings are made by a `CommunityPolicy`.
+The local community search is algorithm 2 (local_search.py), a model makes the choices and reasons (pruning_llm.py),
+or the readings of the question do.
 Differences from the paper: the text of an ended chain remains evidence, and no question is asked twice about the same
 evidence. With a model the calls are at most 1 for the subjects, 1 + W·D choices, 1 + D reasonings, and those of the
 fallback: WD + D + 3 + f.
@@ -17,72 +18,29 @@ fallback: WD + D + 3 + f.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.prompts.replies.structured import CountedModel
 from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.citations.marks import UNVERIFIED
-from conspectus.query.methods.fasttog.local_search import CommunityCandidate, CommunitySearch, Members, Searched
-from conspectus.query.question.topics import Topics, find_topics
-from conspectus.query.types import Answer, Evidence, Say, Step, ignore_pieces
+from conspectus.query.context import Context
+from conspectus.query.graph_question.answer import decision_of, said
+from conspectus.query.graph_question.reader import GraphReading, read_graph_question
+from conspectus.query.methods.fasttog.local_search import (
+    CommunityCandidate,
+    CommunityChain,
+    CommunitySearch,
+    Members,
+    Searched,
+)
+from conspectus.query.methods.fasttog.pruning_llm import LlmCommunityPolicy, name_subjects
+from conspectus.query.question.topics import find_topics
+from conspectus.query.types import Answer, Evidence, Say, Step, Topics, ignore_pieces
 from conspectus.query.types.trace import Chain, Considered, Hop
+from conspectus.query.walk.decisions import Choice, Verdict, WalkLog, log_verdict
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
-from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.passages import unanswered
-from conspectus.query.walk.provenance import numbers_of, open_grounds
-
-
-@dataclass(frozen=True, slots=True)
-class CommunityPick:
-    """The positions of the chosen candidates, best first, and the reason if there are none.
-
-    `scores` has one score per candidate if the policy computes them.
-    """
-
-    places: tuple[int, ...]
-    why: str
-    scores: tuple[float, ...] = ()
-    calls: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ChainVerdict:
-    """Whether the chains answer the question; `relations` are the supporting relation rows, best first."""
-
-    answered: bool
-    text: str = ""
-    names: tuple[str, ...] = ()
-    relations: tuple[int, ...] = ()
-    why: str = ""
-    calls: int = 0
-    considered: tuple[Considered, ...] = ()
-
-
-@dataclass(slots=True)
-class CommunityChain:
-    """A chain: its communities, and why it ended ("" while it is active)."""
-
-    steps: list[CommunityCandidate]
-    ended: str = ""
-
-
-class CommunityPolicy(Protocol):
-    """Makes the decisions of one walk."""
-
-    async def pick(
-        self, chain: Sequence[CommunityCandidate], candidates: Sequence[CommunityCandidate], most: int
-    ) -> CommunityPick:
-        """Choose up to `most` helpful candidates; `chain` is empty at the start."""
-        ...
-
-    async def reason(self, chains: Sequence[CommunityChain]) -> ChainVerdict:
-        """Return whether and how the chains answer the question."""
-        ...
-
-    async def finish(self, chains: Sequence[CommunityChain], verdict: ChainVerdict, /) -> ChainVerdict:
-        """Return the final verdict of a walk without an answer."""
-        ...
+from conspectus.query.walk.provenance import answer_by_triples
 
 
 @dataclass(slots=True)
@@ -90,31 +48,31 @@ class CommunityWalk:
     """One walk: W chains of communities, each grown from its last one (algorithm 1)."""
 
     search: CommunitySearch
-    policy: CommunityPolicy
+    policy: "LlmCommunityPolicy | OfflineCommunityPolicy"
     subjects: tuple[int, ...]
     log: WalkLog = field(default_factory=WalkLog)
     chains: list[CommunityChain] = field(default_factory=list)
     _visited: set[Members] = field(default_factory=set)
 
-    async def run(self) -> ChainVerdict:
+    async def run(self) -> Verdict:
         """Walk until the chains give an answer, all have ended, or D rounds are over."""
         self._visited = {(subject,) for subject in self.subjects}
         self.chains = await self._start(self.search.settings.width)
-        verdict = ChainVerdict(False, why="nothing was picked at the start")
+        verdict = Verdict(False, why="nothing was picked at the start")
         if self.chains:
             verdict = await self._reason(0)
         for depth in range(1, self.search.settings.max_depth + 1):
             alive = [(number, chain) for number, chain in enumerate(self.chains, 1) if not chain.ended]
-            if verdict.answered or not alive:
+            if verdict.sufficient or not alive:
                 break
             stepped = [await self._step(depth, number, chain) for number, chain in alive]
             if any(stepped):
                 verdict = await self._reason(depth)
-        if not verdict.answered:
+        if not verdict.sufficient:
             final = await self.policy.finish(self.chains, verdict)
             if final is not verdict:
                 verdict = final
-                self._log_verdict("answer", self.depth, verdict)
+                log_verdict(self.log, "answer", self.depth, verdict, f"{len(self.chains)} chains")
         for chain in self.chains:
             hops = [hop for step in chain.steps for hop in hops_of(self.search.graph, step)]
             communities = (chain.steps[0].origin, *(step.nodes for step in chain.steps))
@@ -129,45 +87,42 @@ class CommunityWalk:
     async def _start(self, width: int) -> list[CommunityChain]:
         found = [self.search.around((subject,), self._visited) for subject in self.subjects]
         pool = _pooled([candidate for searched in found for candidate in searched.kept])
-        picked = await self.policy.pick((), pool, width) if pool else CommunityPick((), "no candidates")
-        self._visited |= {pool[place].nodes for place in picked.places}
+        picked = await self.policy.pick((), pool, width) if pool else Choice((), why="no candidates")
+        self._visited |= {pool[place].nodes for place in picked.kept}
         at = ", ".join(spoken(self.search.graph.names[subject]) for subject in self.subjects)
         self._log_pick(0, at or "the question", found, pool, picked)
-        return [CommunityChain([pool[place]]) for place in picked.places]
+        return [CommunityChain([pool[place]]) for place in picked.kept]
 
     async def _step(self, depth: int, number: int, chain: CommunityChain) -> bool:
         """Extend a chain by one community, or end it; return whether the evidence changed."""
         found = self.search.around(chain.steps[-1].nodes, self._visited)
-        picked = CommunityPick((), "no candidates")
+        picked = Choice((), why="no candidates")
         if found.kept:
             picked = await self.policy.pick(chain.steps, found.kept, 1)
         self._log_pick(depth, f"chain {number}", [found], found.kept, picked)
-        if not picked.places:
+        if not picked.kept:
             chain.ended = picked.why or "none of the candidates was picked"
             return False
-        chain.steps.append(found.kept[picked.places[0]])
+        chain.steps.append(found.kept[picked.kept[0]])
         self._visited.add(chain.steps[-1].nodes)
         return True
 
-    async def _reason(self, depth: int) -> ChainVerdict:
+    async def _reason(self, depth: int) -> Verdict:
         verdict = await self.policy.reason(self.chains)
-        self._log_verdict("reasoning", depth, verdict)
+        log_verdict(self.log, "reasoning", depth, verdict, f"{len(self.chains)} chains")
         return verdict
 
-    def _log_verdict(self, stage: str, depth: int, verdict: ChainVerdict) -> None:
-        outcome = f"{'answered' if verdict.answered else 'not answered'}: {verdict.text or verdict.why}"
-        self.log.add(stage, depth, f"{len(self.chains)} chains", verdict.considered, outcome, verdict.calls)
-
     def _log_pick(
-        self, depth: int, at: str, found: Sequence[Searched], pool: Sequence[CommunityCandidate], picked: CommunityPick
+        self, depth: int, at: str, found: Sequence[Searched], pool: Sequence[CommunityCandidate], picked: Choice
     ) -> None:
         """Log a choice and the candidates pruned by the search before it."""
+        score_of = dict(zip(picked.kept, picked.scores, strict=False))
         considered = [
             Considered(
                 self._label(candidate),
-                place in picked.places,
-                "picked" if place in picked.places else "not picked",
-                picked.scores[place] if picked.scores else None,
+                place in picked.kept,
+                "picked" if place in picked.kept else "not picked",
+                score_of.get(place),
             )
             for place, candidate in enumerate(pool)
         ]
@@ -184,7 +139,7 @@ class CommunityWalk:
             f"{sum(searched.seen for searched in found)} visited before, "
             f"{sum(searched.apart for searched in found)} without an edge here, "
             f"{sum(len(searched.pruned) for searched in found)} pruned, {len(pool)} to choose from: "
-            f"{len(picked.places)} picked" + (f" ({picked.why})" if picked.why else "")
+            f"{len(picked.kept)} picked" + (f" ({picked.why})" if picked.why else "")
         )
         self.log.add("communities", depth, at, considered, outcome, picked.calls)
 
@@ -216,8 +171,6 @@ class FastToG(TopicMethod):
 
     async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
         """Return the answer of a walk from the given subjects, or those that a model or the question reader finds."""
-        from conspectus.query.methods.fasttog.pruning_llm import LlmCommunityPolicy
-
         with assembling(question, self._name) as assembly:
             subjects = find_topics(self._context, question, given, step="subjects") if given is not None else None
             if self._model is None:
@@ -230,9 +183,6 @@ class FastToG(TopicMethod):
 
     async def _offline(self, assembly: Assembly, given: Topics | None, say: Say) -> Answer:
         """Walk along the best reading of the question, from the given subjects or its own."""
-        from conspectus.query.graph_question.reader import read_graph_question
-        from conspectus.query.methods.fasttog.pruning_offline import OfflineCommunityPolicy
-
         reading = read_graph_question(self._context, assembly.question, given.rows if given else None)
         starts = tuple(dict.fromkeys(leg.start for leg in reading.best.legs)) if reading.best else ()
         names = ", ".join(spoken(open_graph(self._context).names[row]) for row in starts)
@@ -241,8 +191,6 @@ class FastToG(TopicMethod):
 
     async def _named_subjects(self, assembly: Assembly, model: LanguageModel) -> Topics | None:
         """Return the subjects that the model names; None (and a step) if the graph has none of them."""
-        from conspectus.query.methods.fasttog.pruning_llm import name_subjects
-
         names, failure = await name_subjects(self._context, model, assembly.question)
         found = find_topics(self._context, assembly.question, names, step="subjects")
         if failure or not names:
@@ -257,7 +205,7 @@ class FastToG(TopicMethod):
         self,
         assembly: Assembly,
         subjects: Topics,
-        policy: "CommunityPolicy",
+        policy: "LlmCommunityPolicy | OfflineCommunityPolicy",
         say: Say,
         model: CountedModel | None = None,
     ) -> Answer:
@@ -268,14 +216,15 @@ class FastToG(TopicMethod):
         assembly.add(subjects.step, *walk.log.steps())
         assembly.depth = walk.depth
         evidence = Evidence(walk=walk.log.trace())
-        if verdict.answered:
-            grounds = open_grounds(self._context)
-            answer = assembly.assemble(
-                f"{verdict.text} {numbers_of(len(verdict.relations)) or UNVERIFIED}",
-                citations=grounds.citations(verdict.relations),
-                evidence=evidence,
+        if verdict.sufficient:
+            answer = answer_by_triples(
+                assembly,
+                self._context,
+                verdict.text,
+                verdict.relations,
                 names=verdict.names,
-                triples=grounds.triples(verdict.relations),
+                evidence=evidence,
+                unproved=UNVERIFIED,
             )
         elif model is None or not self._context.settings.walk.own_knowledge:
             if model:
@@ -293,3 +242,55 @@ class FastToG(TopicMethod):
                 answer = replace(answer, text=f"{own.text} {UNVERIFIED}")
         say(answer.text)
         return answer
+
+
+@dataclass(slots=True)
+class OfflineCommunityPolicy:
+    """Chooses communities by the best reading of a question."""
+
+    context: Context
+    reading: GraphReading
+    _wanted: frozenset[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        answer = self.reading.answer if self.reading.answered else None
+        self._wanted = frozenset(answer.relations) if answer else frozenset()
+
+    async def pick(
+        self, chain: Sequence[CommunityCandidate], candidates: Sequence[CommunityCandidate], most: int
+    ) -> Choice:
+        """Choose the candidates with most triples of the answer that the chain lacks."""
+        held = {row for step in chain for row in step.relations}
+        missing = self._wanted - held
+        scores = tuple(float(len(missing.intersection(candidate.relations))) for candidate in candidates)
+        ranked = sorted(range(len(candidates)), key=lambda place: (-scores[place], place))
+        picked = tuple(place for place in ranked if scores[place] > 0)[:most]
+        why = "" if picked else "no community holds a triple of the best reading"
+        return Choice(picked, tuple(scores[place] for place in picked), why=why)
+
+    async def reason(self, chains: Sequence[CommunityChain]) -> Verdict:
+        """Answer as soon as the chains contain all triples of the answer."""
+        left = len(self._wanted - _held(chains))
+        if self._wanted and not left:
+            return await self.finish(chains, Verdict(False))
+        return Verdict(False, why=self.reading.declined or f"{left} triples of the best reading are not held yet")
+
+    async def finish(self, chains: Sequence[CommunityChain], verdict: Verdict, /) -> Verdict:
+        """Return the answer of the reading: the entities whose triples are in the chains, or all if none is."""
+        answer, considered = self.reading.answer, decision_of(self.context, self.reading).considered
+        if not self.reading.answered or answer is None:
+            return replace(verdict, why=self.reading.declined, considered=considered)
+        held = _held(chains)
+        found = tuple(each for each in answer.found if set(each.relations) <= held) or answer.found
+        query = self.reading.query
+        if query is None or query.form != "things" or query.things.order:
+            found = answer.found
+        shown = replace(answer, found=found)
+        relations = tuple(row for row in answer.relations if row in held) if found != answer.found else answer.relations
+        text, names = said(self.context, replace(self.reading, answer=shown))
+        return Verdict(True, text, names=names, relations=relations, considered=considered)
+
+
+def _held(chains: Sequence[CommunityChain]) -> set[int]:
+    """Return the relations in the chains."""
+    return {row for chain in chains for step in chain.steps for row in step.relations}

@@ -56,6 +56,14 @@ class CommunityCandidate:
         return (*self.bridges, *self.inside)
 
 
+@dataclass(slots=True)
+class CommunityChain:
+    """A chain: its communities, and why it ended ("" while it is active)."""
+
+    steps: list[CommunityCandidate]
+    ended: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Searched:
     """The result of a local search: candidates (best first), pruned communities, and counts of the subgraph.
@@ -183,7 +191,7 @@ def neighbourhood(
         room = max_nodes - (len(nodes) - len(community))
         if not room or not len(frontier):
             break
-        at, neighbours, kinds = _edges(graph, frontier, seed)[:3]
+        at, neighbours, kinds = _edges(graph, frontier)[:3]
         new = ~np.isin(neighbours, nodes)
         at, neighbours, kinds = at[new], neighbours[new], kinds[new]
         draws = _draws(neighbours, seed)
@@ -192,7 +200,7 @@ def neighbourhood(
         nodes, hops = np.concatenate([nodes, frontier]), np.concatenate([hops, np.full(len(frontier), hop)])
     order = np.argsort(nodes)
     nodes, hops = nodes[order], hops[order]
-    at, neighbours, _, relations = _edges(graph, nodes, seed)
+    at, neighbours, _, relations = _edges(graph, nodes)
     relations = np.unique(relations[np.isin(neighbours, nodes)])
     return Neighbourhood(nodes, hops, graph.sources[relations], graph.targets[relations], relations)
 
@@ -204,46 +212,37 @@ def _first(at: Ints, neighbours: Ints, kinds: Ints, draws: Floats, room: int) ->
         return found
     order = np.lexsort((neighbours, draws, kinds, at))
     at, neighbours, kinds, draws = at[order], neighbours[order], kinds[order], draws[order]
-    begins = np.ones(len(at), bool)
-    begins[1:] = (at[1:] != at[:-1]) | (kinds[1:] != kinds[:-1])
-    starts = np.flatnonzero(begins)
-    turn = np.arange(len(at)) - np.repeat(starts, np.diff([*starts, len(at)]))
-    in_turn = neighbours[np.lexsort((neighbours, draws, turn))]
+    in_turn = neighbours[np.lexsort((neighbours, draws, _turns(at, kinds)))]
     _, first = np.unique(in_turn, return_index=True)
     return np.sort(in_turn[np.sort(first)[:room]])
 
 
-def _edges(graph: KnowledgeGraph, rows: Ints, seed: int) -> tuple[Ints, Ints, Ints, Ints]:
+def _edges(graph: KnowledgeGraph, rows: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """Return edges at entities: the entity, its neighbour, the kind (predicate and direction), the relation."""
     counts = graph.indptr[rows + 1] - graph.indptr[rows]
     few = rows[counts <= _MOST_AT_ONCE]
     read = graph.edges_of(few)
     parts = [(read.at, read.neighbours, _kinds(read.predicate, read.outgoing), read.relation)]
     for row in rows[counts > _MOST_AT_ONCE]:
-        places = _places(graph, int(row), seed)
+        places = np.arange(graph.indptr[row], graph.indptr[row + 1])  # sorted by kind
+        places = places[np.argsort(_turns(graph.predicate[places]), kind="stable")[:_MOST_AT_ONCE]]
         kinds = _kinds(graph.predicate[places], graph.outgoing[places])
         parts.append((np.full(len(places), row), graph.neighbours[places], kinds, graph.relation[places]))
     at, neighbours, kinds, relations = (np.concatenate(part) for part in zip(*parts, strict=True))
     return at, neighbours, kinds, relations
 
 
-def _places(graph: KnowledgeGraph, row: int, seed: int) -> Ints:
-    """Return positions of edges at a hub: equally many of each predicate, evenly spaced.
+def _turns(*keys: npt.NDArray[np.integer]) -> Ints:
+    """Return the position of each element in its run of equal keys.
 
-    The edges are sorted by predicate, so binary search finds the boundaries.
+    >>> _turns(np.array([7, 7, 8, 8, 8])).tolist()
+    [0, 1, 0, 1, 2]
     """
-    start, end = int(graph.indptr[row]), int(graph.indptr[row + 1])
-    bounds = [start]
-    while bounds[-1] < end:
-        said = graph.predicate[bounds[-1]]
-        bounds.append(bounds[-1] + int(np.searchsorted(graph.predicate[bounds[-1] : end], said, side="right")))
-    share = max(_MOST_AT_ONCE // (len(bounds) - 1), 1)
-    offset = float(_draws(np.array([row]), seed)[0])
-    parts = []
-    for low, high in pairwise(bounds):
-        count = min(high - low, share)
-        parts.append(low + ((np.arange(count) + offset) * ((high - low) / count)).astype(np.int64))
-    return np.concatenate(parts)
+    begins = np.ones(len(keys[0]), np.bool_)
+    begins[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    starts = np.flatnonzero(begins)
+    found: Ints = np.arange(len(begins)) - np.repeat(starts, np.diff([*starts, len(begins)]))
+    return found
 
 
 def _kinds(predicate: npt.NDArray[np.int32], outgoing: Bools) -> Ints:

@@ -4,20 +4,17 @@ from collections.abc import Iterable, Sequence
 
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages
-from conspectus.prompts.replies.choose import choose, numbered
+from conspectus.prompts.replies.choose import numbered
 from conspectus.prompts.replies.prose import ListReply
 from conspectus.prompts.replies.structured import ask_for
-from conspectus.query.abstention import is_unknown
-from conspectus.query.answer_writing.own_words import told_anew
 from conspectus.query.context import Context
-from conspectus.query.methods.fasttog.fasttog import ChainVerdict, CommunityChain, CommunityPick
-from conspectus.query.methods.fasttog.local_search import CommunityCandidate
+from conspectus.query.methods.fasttog.local_search import CommunityCandidate, CommunityChain
 from conspectus.query.methods.fasttog.text import CommunityStatement, join_statements, open_community_text
 from conspectus.query.question.tasks import as_question, prompt_for
+from conspectus.query.walk.decisions import Choice, Verdict, chosen, failure_reason
 from conspectus.query.walk.graph import names_as_written, open_graph, spoken
-from conspectus.query.walk.log import failure_reason
 from conspectus.query.walk.provenance import open_grounds
-from conspectus.query.walk.verdicts import AnswerReply, mention
+from conspectus.query.walk.verdicts import AnswerReply, answer_from_facts
 from conspectus.storage.errors import ModelError
 
 SUBJECTS, PRUNE, REASON = "fasttog_subjects", "fasttog_prune", "fasttog_reason"
@@ -34,7 +31,7 @@ class SubjectReply(ListReply):
 
 
 class LlmCommunityPolicy:
-    """Asks a language model about one question (see `CommunityPolicy` for the decisions).
+    """Asks a language model about one question.
 
     Every decision is one call, and one more if a reply cannot be used. BudgetReached ends the walk; any other
     failure ends the chain or the verdict, with the reason in the trace.
@@ -51,7 +48,7 @@ class LlmCommunityPolicy:
 
     async def pick(
         self, chain: Sequence[CommunityCandidate], candidates: Sequence[CommunityCandidate], most: int
-    ) -> CommunityPick:
+    ) -> Choice:
         """Return the model's choice among numbered texts; at the start the premise is the subjects."""
         shown = [*chain, *candidates]
         texts = [join_statements(statements) for statements in self._text.statements(shown)]
@@ -63,13 +60,9 @@ class LlmCommunityPolicy:
         else:
             premise = self._in_words({node for candidate in candidates for node in candidate.origin})
             prompt = messages("query/fasttog/start", premise=premise, most=str(most), **given)
-        try:
-            picked = await choose(self._model, self._request(PRUNE, prompt, rows), own)
-        except ModelError as error:
-            return CommunityPick((), failure_reason(error), calls=1)
-        return CommunityPick(tuple(picked)[:most], "" if picked else "the model chose none", calls=1)
+        return await chosen(self._model, self._request(PRUNE, prompt, rows), own, most=most)
 
-    async def reason(self, chains: Sequence[CommunityChain]) -> ChainVerdict:
+    async def reason(self, chains: Sequence[CommunityChain]) -> Verdict:
         """Return the model's answer from all chains, including ended ones; every fact is numbered once."""
         facts: list[CommunityStatement] = []
         numbers: dict[str, int] = {}
@@ -90,26 +83,22 @@ class LlmCommunityPolicy:
             chains="\n\n".join(blocks),
         )
         request = self._request(REASON, prompt, [row for fact in facts for row in fact.relations], explores=False)
+        asked = self._question if self._task == "qa" else ""
+        told = [fact.text for fact in facts]
         try:
-            reply = await ask_for(self._model, request, AnswerReply)
+            reply, cited, why = await answer_from_facts(self._model, request, AnswerReply, told, asked)
         except ModelError as error:
-            return ChainVerdict(False, why=failure_reason(error), calls=1)
-        if self._task == "qa":
-            reply.answer = told_anew(reply.answer, prompt, self._question)
-        if is_unknown(reply.answer):
-            return ChainVerdict(False, why="the model says that the facts are not enough", calls=1)
+            return Verdict(False, why=failure_reason(error), calls=1)
+        if why:
+            return Verdict(False, why="the model says that the facts are not enough", calls=1)
         graph, rows = self._graph, {row for fact in facts for row in fact.relations}
         ends = {int(end) for row in rows for end in (graph.sources[row], graph.targets[row])}
-        cited = [facts[number - 1] for number in dict.fromkeys(reply.facts) if 1 <= number <= len(facts)]
-        if not cited:  # it is supported by the facts that contain the named answer
-            named = reply.names or [reply.answer]
-            cited = [fact for fact in facts if mention(fact.text, named)][:1]
-        relations = tuple(dict.fromkeys(row for fact in cited for row in fact.relations))
+        relations = tuple(dict.fromkeys(row for place in cited for row in facts[place].relations))
         why = "" if relations else "the model names no fact that it rests on"
         names = names_as_written(graph, reply.names, ends)
-        return ChainVerdict(True, reply.answer.strip(), names, relations, why, calls=1)
+        return Verdict(True, reply.answer, names=names, relations=relations, calls=1, why=why)
 
-    async def finish(self, _chains: Sequence[CommunityChain], verdict: ChainVerdict, /) -> ChainVerdict:
+    async def finish(self, _chains: Sequence[CommunityChain], verdict: Verdict, /) -> Verdict:
         """Return the last verdict: it covers all chains; the fallback is not part of the walk."""
         return verdict
 

@@ -110,54 +110,12 @@ _BEST = 5
 _RELEVANT = 1  # lowest rating of a report whose children are rated: only irrelevant ones end the descent
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRater:
-    """Rates with a language model, one call per report."""
-
-    context: Context
-    model: LanguageModel
-
-    async def rate(self, question: str, units: Sequence[Unit]) -> list[float | ModelError]:
-        """Return the model's ratings."""
-        return await gather_settled(self._rated(question, unit) for unit in units)
-
-    def is_about_the_whole(self, _question: str, /) -> bool:
-        """Return False: the model rates the roots like any other report."""
-        return False
-
-    async def _rated(self, question: str, unit: Unit) -> float:
-        asked = messages("query/graphrag/global_rate_report", report=unit.text, question=question)
-        request = Request(asked, STEP, sources=sources(self.context, [unit]))
-        return float(await ask_choice(self.model, request, [str(number) for number in range(_BEST + 1)], reasoned=True))
-
-
-@dataclass(frozen=True, slots=True)
-class SimilarityRater:
-    """Rates without a language model: five times the cosine of question and report."""
-
-    context: Context
-
-    async def rate(self, question: str, units: Sequence[Unit]) -> list[float | ModelError]:
-        """Return the ratings by similarity."""
-        vector = self.context.embedder.embed_query(question)[np.newaxis]
-        cosines = self.context.index.vectors("reports").scores(vector, np.array([unit.row for unit in units]))[0]
-        return [_BEST * max(0.0, float(cosine)) for cosine in cosines]
-
-    def is_about_the_whole(self, question: str, /) -> bool:
-        """Return whether the question is nearer to a typical question about a whole corpus than to any report."""
-        if not is_about_the_whole(self.context, question):
-            return False
-        vector = self.context.embedder.embed_query(question)[np.newaxis]
-        cosines, _ = self.context.index.vectors("reports").search(vector, 1)
-        return closeness_to_whole(self.context, question) >= float(cosines.max(initial=0.0))
-
-
 class DynamicReports:
-    """Selects reports by a descent through the hierarchy."""
+    """Selects reports by a descent through the hierarchy; without a model, by their similarity to the question."""
 
-    def __init__(self, context: Context, rater: ModelRater | SimilarityRater) -> None:
+    def __init__(self, context: Context, model: LanguageModel | None) -> None:
         self._context = context
-        self._rater = rater
+        self._model = model
 
     async def select(self, question: str, /) -> Selected:
         """Return the relevant reports without a relevant child; no entity is covered by two of them.
@@ -169,7 +127,7 @@ class DynamicReports:
         if not rows and context.narrowed:
             return await passages_instead(context, question, "there is no report that may be read")
         descent = Descent(_hierarchy(context), rows)
-        if self._rater.is_about_the_whole(question):
+        if self._model is None and self._is_about_the_whole(question):
             roots = Units(context, Report, np.array([rows[id_] for id_ in descent.frontier], np.int64))
             return Selected(
                 roots, (selection_step("the question is about the whole: the roots have", "reports", roots),)
@@ -178,7 +136,7 @@ class DynamicReports:
         failures: list[ModelError] = []
         while descent.frontier:
             units = [report_unit(context, rows[id_]) for id_ in descent.frontier]
-            ratings = await self._rater.rate(question, units)
+            ratings = await self._ratings(question, units)
             failures += [rating for rating in ratings if isinstance(rating, ModelError)]
             rated, tokens, levels = rated + len(units), tokens + sum(unit.n_tokens for unit in units), levels + 1
             if len(failures) == rated:
@@ -189,6 +147,27 @@ class DynamicReports:
         lost = f"; {len(failures)} could not be rated and count as relevant" if failures else ""
         walked = Step("rate", f"{rated} reports of {tokens} tokens on {levels} levels{lost}")
         return Selected(chosen, (walked, selection_step("the walk selected", "reports", chosen)))
+
+    async def _ratings(self, question: str, units: Sequence[Unit]) -> Sequence[float | ModelError]:
+        """Return the ratings of a model, one call per report; without one, five times the cosine with the question."""
+        if self._model is not None:
+            return await gather_settled(self._rated(self._model, question, unit) for unit in units)
+        vector = self._context.embedder.embed_query(question)[np.newaxis]
+        cosines = self._context.index.vectors("reports").scores(vector, np.array([unit.row for unit in units]))[0]
+        return [_BEST * max(0.0, float(cosine)) for cosine in cosines]
+
+    async def _rated(self, model: LanguageModel, question: str, unit: Unit) -> float:
+        asked = messages("query/graphrag/global_rate_report", report=unit.text, question=question)
+        request = Request(asked, STEP, sources=sources(self._context, [unit]))
+        return float(await ask_choice(model, request, [str(number) for number in range(_BEST + 1)], reasoned=True))
+
+    def _is_about_the_whole(self, question: str) -> bool:
+        """Return whether the question is nearer to a typical question about a whole corpus than to any report."""
+        if not is_about_the_whole(self._context, question):
+            return False
+        vector = self._context.embedder.embed_query(question)[np.newaxis]
+        cosines, _ = self._context.index.vectors("reports").search(vector, 1)
+        return closeness_to_whole(self._context, question) >= float(cosines.max(initial=0.0))
 
 
 @per_index

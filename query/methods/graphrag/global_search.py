@@ -8,7 +8,7 @@
 Without a language model, the documents' own structure answers if there is one: a question about the whole with a
 statement from each part, any other question with statements from the parts that mention its subject (`overview/`).
 Otherwise the same stages are extractive: a report's score is its similarity to the question, weighted by its
-rating, and the answer quotes statements of the most helpful reports, chosen by maximal marginal relevance.
+rating, and the answer quotes statements of the most helpful reports.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.abstention import no_answer
-from conspectus.query.answer_writing.cited_answer import Written, write
+from conspectus.query.answer_writing.cited_answer import write
 from conspectus.query.answer_writing.context_windows import (
     ScoredUnit,
     Statement,
@@ -33,7 +33,7 @@ from conspectus.query.answer_writing.extractive import UNSUPPORTED
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.dynamic import DynamicReports, ModelRater, SimilarityRater
+from conspectus.query.methods.graphrag.dynamic import DynamicReports
 from conspectus.query.methods.graphrag.map_input import EveryPassage, LevelReports, Selected, Selector
 from conspectus.query.methods.graphrag.map_step import Material, Notes, material_of, take_notes
 from conspectus.query.methods.graphrag.overview.focus import QUOTED_WORDS, focused_themes, has_parts, is_focused
@@ -83,16 +83,11 @@ class GlobalSearch:
             material = material_of(notes.notes, limit)
             unread = not notes.notes and bool(notes.baseless or notes.failures)
             first = ignore_pieces if unread else say
-            written = await write(self._context, self._model, question, material.text, material.units, first)
-            assembly.add(
-                *selected.trace, _map_report(windows, notes), *written.steps, _reduce_report(notes, material, written)
-            )
+            assembly.add(*selected.trace, _map_report(windows, notes), _reduce_report(notes, material))
             assembly.over(len(selected.units), sum(window.n_tokens for window in windows))
-            answer = assembly.assemble(
-                written.text,
-                citations=written.citations,
-                evidence=evidence(self._context, material.scored()),
-                dropped_citations=notes.dropped + written.dropped,
+            found = evidence(self._context, material.scored())
+            answer = await write(
+                assembly, self._context, self._model, material.text, material.units, found, first, dropped=notes.dropped
             )
         if not unread:
             return answer
@@ -118,13 +113,13 @@ def _map_report(windows: list[Window], notes: Notes) -> Step:
     return Step("map", ", ".join(parts))
 
 
-def _reduce_report(notes: Notes, material: Material, written: Written) -> Step:
+def _reduce_report(notes: Notes, material: Material) -> Step:
     if not material.notes:
         return Step("reduce", "nothing helps to answer")
     return Step(
         "reduce",
         f"{len(material.notes)} of {len(notes.notes)} notes on {len(material.units)} reports or passages, "
-        f"{material.n_tokens} tokens; {len(written.citations)} citations made",
+        f"{material.n_tokens} tokens",
     )
 
 
@@ -146,7 +141,7 @@ class ExtractiveGlobalSearch:
             selected = await self._selector.select(question)
             told = self._overview(question)
             if told:
-                return self._tell(assembly, told, selected, say)
+                return self._themes_told(assembly, told, selected, say)
             vector = self._context.embedder.embed_query(question)
             places, scores = self._map(vector, selected.units)
             shown = zip(places[:_QUOTED_REPORTS].tolist(), scores.tolist(), strict=False)
@@ -163,14 +158,8 @@ class ExtractiveGlobalSearch:
                 Step("map", f"{len(places)} of {len(selected.units)} scored above zero"),
                 Step("reduce", f"{len(chosen)} statements of the {len(best)} most helpful; {reason}"),
             )
-            say(text)
             assembly.over(len(selected.units), selected.units.n_tokens)
-            return assembly.assemble(
-                text,
-                citations=citations.made(),
-                evidence=replace(evidence(self._context, best), trace=tuple(assembly.trace)),
-                dropped_citations=citations.dropped,
-            )
+            return self._told(assembly, text, citations, best, say)
 
     def _overview(self, question: str) -> list[Theme] | None:
         """Return the themes of the documents' own structure: of the whole, or of its parts about the question's
@@ -186,7 +175,7 @@ class ExtractiveGlobalSearch:
             return None
         return focused_themes(self._context, question, self._selector.level)
 
-    def _tell(self, assembly: Assembly, told: Sequence[Theme], selected: Selected, say: Say) -> Answer:
+    def _themes_told(self, assembly: Assembly, told: Sequence[Theme], selected: Selected, say: Say) -> Answer:
         """Return the overview: one line per theme, with its citation."""
         citations = Citations(self._context)
         text = "\n".join(_line(theme, citations) for theme in told)
@@ -200,14 +189,13 @@ class ExtractiveGlobalSearch:
             *selected.trace,
             Step(OVERVIEW, f"no themes were derived: {len(told)} parts of the documents' own structure"),
         )
-        say(text)
         assembly.over(len(passages), sum(item.unit.n_tokens for item in passages))
-        return assembly.assemble(
-            text,
-            citations=citations.made(),
-            evidence=replace(evidence(self._context, passages), trace=tuple(assembly.trace)),
-            dropped_citations=citations.dropped,
-        )
+        return self._told(assembly, text, citations, passages, say)
+
+    def _told(self, assembly: Assembly, text: str, made: Citations, read: Sequence[ScoredUnit], say: Say) -> Answer:
+        say(text)
+        found = replace(evidence(self._context, read), trace=tuple(assembly.trace))
+        return assembly.assemble(text, citations=made.made(), evidence=found, dropped_citations=made.dropped)
 
     def _answerable(self, question: str) -> tuple[str, bool]:
         """Return the reason for answering or not, and whether the question is answered."""
@@ -230,12 +218,29 @@ class ExtractiveGlobalSearch:
         return places, scores[places]
 
     def _reduce(self, vector: Vectors, units: Sequence[Unit]) -> list[Statement]:
-        """Return statements that are similar to the question and dissimilar to each other, best first."""
-        if not units:
-            return []
-        statements = [statement for unit in units for statement in unit.statements()]
-        vectors = np.concatenate([self._vectors_of(unit) for unit in units])
-        return diverse(statements, vectors, vector, QUOTED_WORDS)
+        """Return statements within `QUOTED_WORDS`: the nearest to the question of each unit first, then the others.
+
+        Statements with equal text or spans are taken once, as passages overlap; the first one is taken at any length.
+        """
+        ranked: list[tuple[int, float, Statement]] = []
+        for unit in units:
+            cosines = (self._vectors_of(unit) @ vector).round(6).tolist()
+            near = sorted(zip(cosines, unit.statements(), strict=True), key=lambda pair: -pair[0])
+            ranked += [(rank, -cosine, statement) for rank, (cosine, statement) in enumerate(near) if cosine > 0]
+        chosen: list[Statement] = []
+        seen: set[object] = set()
+        room = QUOTED_WORDS
+        for *_, statement in sorted(ranked, key=lambda each: each[:2]):
+            check()
+            keys = {statement.text, *((span.document_id, span.start, span.end) for span in statement.spans)}
+            if keys & seen:
+                continue
+            room -= len(words(statement.text))
+            if room < 0 and chosen:
+                break
+            chosen.append(statement)
+            seen |= keys
+        return chosen
 
     def _vectors_of(self, unit: Unit) -> Vectors:
         """Return the vectors of the statements of a unit (n, dimension), cached: questions share most units."""
@@ -259,56 +264,8 @@ def _statement_vectors(_context: Context) -> dict[str, Vectors]:
     return {}
 
 
-_SEED = 7
+_SEED = 7  # of the order in which reports are dealt out to the windows
 _QUOTED_REPORTS = 5  # at most: they share the words that may be quoted
-"""Seed of the order in which reports are dealt out to the windows."""
-_RELEVANCE = 0.7
-"""The weight of similarity to the question, as opposed to similarity to statements already chosen."""
-
-
-def diverse(statements: Sequence[Statement], vectors: Vectors, question: Vectors, most_words: int) -> list[Statement]:
-    """Choose statements by maximal marginal relevance (Carbonell and Goldstein 1998).
-
-    The next statement has the largest 0.7 times its cosine with the question minus 0.3 times its largest cosine with a
-    chosen one. Statements with equal text or span are chosen once; statements with a cosine of 0 or less are not.
-
-    Args:
-        statements: The candidates.
-        vectors: Their unit vectors (n, dimension).
-        question: The unit vector of the question (dimension,).
-        most_words: The maximum number of words of all chosen statements together.
-
-    Returns:
-        The chosen statements, best first; at least one if there is a candidate, however long it is.
-    """
-    relevance = vectors @ question
-    likeness = np.zeros(len(statements), np.float32)
-    left = {i for i in _distinct(statements) if relevance[i] > 0}
-    chosen: list[int] = []
-    room = most_words
-    while left:
-        check()
-        marginal = (_RELEVANCE * relevance - (1 - _RELEVANCE) * likeness).round(6)
-        best = max(sorted(left), key=marginal.item)
-        room -= len(words(statements[best].text))
-        if room < 0 and chosen:
-            break
-        chosen.append(best)
-        left.remove(best)
-        likeness = np.maximum(likeness, vectors @ vectors[best])
-    return [statements[i] for i in chosen]
-
-
-def _distinct(statements: Sequence[Statement]) -> list[int]:
-    """Return the first of the statements with equal text or spans: chunks overlap and share sentences."""
-    first: list[int] = []
-    seen: set[object] = set()
-    for i, statement in enumerate(statements):
-        keys = {statement.text, tuple((span.document_id, span.start, span.end) for span in statement.spans)}
-        if not keys & seen:
-            first.append(i)
-        seen |= keys
-    return first
 
 
 def open_level_search(name: str, context: Context, model: LanguageModel | None, level: Level | None = None) -> Answerer:
@@ -318,8 +275,7 @@ def open_level_search(name: str, context: Context, model: LanguageModel | None, 
 
 def open_dynamic_search(name: str, context: Context, model: LanguageModel | None) -> Answerer:
     """Return global search over the reports that dynamic community selection finds relevant."""
-    rater = ModelRater(context, model) if model else SimilarityRater(context)
-    return search_over(name, context, model, DynamicReports(context, rater))
+    return search_over(name, context, model, DynamicReports(context, model))
 
 
 def open_passage_search(name: str, context: Context, model: LanguageModel | None) -> Answerer:

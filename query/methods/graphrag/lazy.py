@@ -62,58 +62,6 @@ class SubQuestions(BaseModel):
     questions: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelJudge:
-    """Asks a language model: one call for the questions, one per `_AT_ONCE` passages."""
-
-    context: Context
-    model: LanguageModel
-
-    async def questions(self, question: str) -> tuple[list[str], str]:
-        """Return the model's questions; if none are usable, only the original question is used."""
-        asked = messages("query/graphrag/lazy_questions", question=question, most=str(_QUESTIONS))
-        try:
-            reply = await ask_for(self.model, Request(asked, QUESTIONS), SubQuestions)
-        except ModelError as error:
-            return [], f"the question stands alone: {error}"
-        found = [" ".join(each.split()) for each in reply.questions]
-        return [each for each in dict.fromkeys(found) if each and each != question][:_QUESTIONS], ""
-
-    async def test(self, question: str, units: Sequence[Unit], _cosines: Sequence[float], /) -> list[bool | ModelError]:
-        """Return the verdicts of the calls, which run concurrently."""
-        batches = [units[start : start + _AT_ONCE] for start in range(0, len(units), _AT_ONCE)]
-        replies = await gather_settled(self._scored(question, batch) for batch in batches)
-        verdicts: list[bool | ModelError] = []
-        for batch, reply in zip(batches, replies, strict=True):
-            verdicts += [reply] * len(batch) if isinstance(reply, ModelError) else reply
-        return verdicts
-
-    async def _scored(self, question: str, units: Sequence[Unit]) -> list[bool]:
-        told = "\n\n".join(f"[{number}] {unit.title}\n{unit.text}" for number, unit in enumerate(units, 1))
-        asked = messages("query/graphrag/lazy_relevance", question=question, passages=told)
-        request = Request(asked, TEST, sources=sources(self.context, units))
-        scores = await choose(self.model, request, [unit.title for unit in units])
-        return [scores.get(place, 0.0) >= _RELEVANT / 10 for place in range(len(units))]
-
-
-class SimilarityJudge:
-    """Judges by the cosine only."""
-
-    def __init__(self) -> None:
-        self._nearest = 0.0
-
-    async def questions(self, _question: str, /) -> tuple[list[str], str]:
-        """Return no questions."""
-        return [], "no model"
-
-    async def test(
-        self, _question: str, _units: Sequence[Unit], cosines: Sequence[float], /
-    ) -> list[bool | ModelError]:
-        """Return which passages are nearly as near as the nearest one so far."""
-        self._nearest = max(self._nearest, *cosines)
-        return [cosine > 0 and cosine >= _NEARLY * self._nearest for cosine in cosines]
-
-
 @dataclass(slots=True, eq=False)
 class _Group:
     """A community: its passages by nearness (`places` in the ranking), and its parts."""
@@ -130,9 +78,9 @@ class _Group:
 class LazyPassages:
     """Selects the relevant passages of the communities nearest to a question, within a budget of tests."""
 
-    def __init__(self, context: Context, judge: ModelJudge | SimilarityJudge) -> None:
+    def __init__(self, context: Context, model: LanguageModel | None) -> None:
         self._context = context
-        self._judge = judge
+        self._model = model
         self._settings = context.settings.lazy_search
 
     async def select(self, question: str, /) -> Selected:
@@ -140,11 +88,37 @@ class LazyPassages:
 
         A passage that could not be tested counts as relevant. ModelError if none could be tested.
         """
-        smaller, why = await self._judge.questions(question)
+        smaller, why = await self._questions(self._model, question) if self._model else ([], "no model")
         nearness = self._nearness([question, *smaller])
         found, step = await self._walk(question, nearness)
         told = "; ".join(smaller) or why or "the question asks for one thing"
         return Selected(found, (Step("questions", told), step, selection_step("the tests leave", "passages", found)))
+
+    async def _questions(self, model: LanguageModel, question: str) -> tuple[list[str], str]:
+        """Return the model's questions; if none are usable, none and the reason."""
+        asked = messages("query/graphrag/lazy_questions", question=question, most=str(_QUESTIONS))
+        try:
+            reply = await ask_for(model, Request(asked, QUESTIONS), SubQuestions)
+        except ModelError as error:
+            return [], f"the question stands alone: {error}"
+        found = [" ".join(each.split()) for each in reply.questions]
+        return [each for each in dict.fromkeys(found) if each and each != question][:_QUESTIONS], ""
+
+    async def _verdicts(self, model: LanguageModel, question: str, units: Sequence[Unit]) -> list[bool | ModelError]:
+        """Return whether passages are relevant, from one call per `_AT_ONCE`; the calls run concurrently."""
+        batches = [units[start : start + _AT_ONCE] for start in range(0, len(units), _AT_ONCE)]
+        replies = await gather_settled(self._scored(model, question, batch) for batch in batches)
+        verdicts: list[bool | ModelError] = []
+        for batch, reply in zip(batches, replies, strict=True):
+            verdicts += [reply] * len(batch) if isinstance(reply, ModelError) else reply
+        return verdicts
+
+    async def _scored(self, model: LanguageModel, question: str, units: Sequence[Unit]) -> list[bool]:
+        told = "\n\n".join(f"[{number}] {unit.title}\n{unit.text}" for number, unit in enumerate(units, 1))
+        asked = messages("query/graphrag/lazy_relevance", question=question, passages=told)
+        request = Request(asked, TEST, sources=sources(self._context, units))
+        scores = await choose(model, request, [unit.title for unit in units])
+        return [scores.get(place, 0.0) >= _RELEVANT / 10 for place in range(len(units))]
 
     def _nearness(self, questions: Sequence[str]) -> dict[int, float]:
         """Return the largest cosine of each ranked passage with any question, by row, the nearest first."""
@@ -164,7 +138,11 @@ class LazyPassages:
         while waiting and len(tested) < self._settings.budget and barren < _BARREN:
             rows, taken = _next(waiting, tested, self._settings.budget - len(tested))
             units = [passage_unit(self._context, row) for row in rows]
-            verdicts = await self._judge.test(question, units, [nearness[row] for row in rows])
+            if self._model is None:
+                least = _NEARLY * next(iter(nearness.values()))
+                verdicts: list[bool | ModelError] = [nearness[row] >= least > 0 for row in rows]
+            else:
+                verdicts = await self._verdicts(self._model, question, units)
             failures += [verdict for verdict in verdicts if isinstance(verdict, ModelError)]
             relevant = {row for row, verdict in zip(rows, verdicts, strict=True) if verdict is not False}
             tested.update(rows)
@@ -228,5 +206,4 @@ def _groups(context: Context, ranked: Rows) -> list[_Group]:
 
 def open_lazy(name: str, context: Context, model: LanguageModel | None) -> Answerer:
     """Return lazy global search, extractive without a model."""
-    judge = ModelJudge(context, model) if model else SimilarityJudge()
-    return search_over(name, context, model, LazyPassages(context, judge))
+    return search_over(name, context, model, LazyPassages(context, model))

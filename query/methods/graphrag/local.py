@@ -36,23 +36,12 @@ _MOST_UNITS = 999
 
 
 @dataclass(frozen=True, slots=True)
-class WindowSection:
-    """One kind of material: the number of candidates, the number that fit, and their tokens."""
-
-    name: str
-    considered: int
-    kept: int
-    n_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
 class LocalContext:
     """The window: one text of `n_tokens` in which unit i has the number i + 1."""
 
     text: str
     n_tokens: int
     units: tuple[ScoredUnit, ...]
-    sections: tuple[WindowSection, ...]
     trace: tuple[Step, ...]
 
 
@@ -79,10 +68,8 @@ def local_context(context: Context, selection: LocalSelection) -> LocalContext:
     passages = _passages(context, selection)
     passages[:1] = [filling.shortened("Passages", passage, limit) for passage in passages[:1]]
     filling.add("Passages", passages, limit - filling.n_tokens, "\n\n")
-    trace = (*selection_trace(selection), Step("context", filling.summary()))
-    return LocalContext(
-        "\n\n".join(filling.blocks), filling.n_tokens, tuple(filling.units), tuple(filling.sections), trace
-    )
+    trace = (*selection_trace(selection), Step("context", "; ".join(filling.told) or "nothing"))
+    return LocalContext("\n\n".join(filling.blocks), filling.n_tokens, tuple(filling.units), trace)
 
 
 def selection_trace(selection: LocalSelection) -> tuple[Step, ...]:
@@ -101,7 +88,7 @@ class _Filling:
     def __init__(self) -> None:
         self.blocks: list[str] = []
         self.units: list[ScoredUnit] = []
-        self.sections: list[WindowSection] = []
+        self.told: list[str] = []
         self.n_tokens = 0
 
     def add(self, name: str, candidates: Sequence[_Candidate], limit: int, between: str) -> None:
@@ -118,7 +105,7 @@ class _Filling:
         if shown:
             self.blocks.append(f"{heading}{between}{between.join(shown)}")
             self.n_tokens += used
-            self.sections.append(WindowSection(name, len(candidates), len(shown), used))
+            self.told.append(f"{len(shown)} of {len(candidates)} {name.lower()}, {used} tokens")
 
     def shortened(self, name: str, candidate: _Candidate, limit: int) -> _Candidate:
         """Cut a candidate to the available size: the best passage is shown even if it is too long."""
@@ -127,14 +114,6 @@ class _Filling:
             return candidate
         text = cut_tokens(candidate.text, room)
         return replace(candidate, text=text, n_tokens=count_tokens(text))
-
-    def summary(self) -> str:
-        """Return what the window contains, in words."""
-        parts = [
-            f"{section.kept} of {section.considered} {section.name.lower()}, {section.n_tokens} tokens"
-            for section in self.sections
-        ]
-        return "; ".join(parts) or "nothing"
 
 
 def _reports(context: Context, selection: LocalSelection) -> list[_Candidate]:
@@ -235,7 +214,7 @@ class LocalRetriever(IndexRetriever):
 def find_context(context: Context, question: str) -> LocalContext:
     """Return the window of local search for a question; an empty one if the index has no chunks."""
     if not context.chunks:
-        return LocalContext("", 0, (), (), (Step("local", "the index has no chunk"),))
+        return LocalContext("", 0, (), (Step("local", "the index has no chunk"),))
     return local_context(context, LocalSelection(context, question))
 
 
@@ -255,24 +234,17 @@ class LocalSearch(ModelMethod):
             if self._model is None:
                 shown = replace(evidence(context, found.units), trace=found.trace)
                 return quote_evidence(assembly, context, shown, say)
-            written = await write(
+            assembly.add(*found.trace)
+            assembly.step("read", f"{len(units)} reports, records and passages read")
+            return await write(
+                assembly,
                 context,
                 self._model,
-                question,
                 found.text,
                 units,
+                evidence(context, found.units),
                 say,
                 prompt="query/graphrag/local_answer",
                 step=STEP,
                 most_words=_WORDS,
-            )
-            assembly.add(*found.trace, *written.steps)
-            assembly.step(
-                "read", f"{len(units)} reports, records and passages read, {len(written.citations)} citations made"
-            )
-            return assembly.assemble(
-                written.text,
-                citations=written.citations,
-                evidence=evidence(context, found.units),
-                dropped_citations=written.dropped,
             )

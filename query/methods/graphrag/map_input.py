@@ -1,13 +1,25 @@
-"""The input of global search: the reports or passages that an answer is based on."""
+"""The input of global search, the reports or passages that an answer is based on, and the comparison with one call."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, Units, every, filled, passage_unit
+from conspectus.query.answer_writing.cited_answer import write
+from conspectus.query.answer_writing.context_windows import (
+    ScoredUnit,
+    Unit,
+    Units,
+    Window,
+    every,
+    evidence,
+    filled,
+    passage_unit,
+)
+from conspectus.query.answer_writing.extractive import quote_evidence
+from conspectus.query.answering import ModelMethod, assembling
 from conspectus.query.context import Context
-from conspectus.query.types import Step
+from conspectus.query.types import Answer, Say, Step
 from conspectus.storage.joins import reports_of_levels
 from conspectus.storage.level_names import Level, level_name, level_number
 from conspectus.storage.records import Chunk, Report
@@ -115,3 +127,38 @@ def nearest_reports(context: Context, texts: Sequence[str]) -> list[ScoredUnit]:
     unit = (mean / max(float(np.linalg.norm(mean)), 1e-12)).astype(np.float32)
     cosines, rows = context.index.vectors("reports").search(unit[np.newaxis], context.settings.drift_search.reports)
     return [ScoredUnit(reports[row], score) for row, score in zip(rows[0].tolist(), cosines[0].tolist(), strict=True)]
+
+
+STEP = "passages"
+
+
+class VectorSearch(ModelMethod):
+    """Answers from the nearest passages that fit into one window.
+
+    With a model it makes one call; without one, it quotes sentences of the passages.
+    """
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the answer; it cites sentences of the passages."""
+        with assembling(question, self._name) as assembly:
+            scored, step = nearest_passages(self._context, question)
+            context, found = self._context, evidence(self._context, scored)
+            if self._model is None:
+                assembly.over(len(scored), sum(passage.unit.n_tokens for passage in scored))
+                return quote_evidence(assembly, context, replace(found, trace=(step,)), say)
+            assembly.add(step)
+            room = context.room(STEP, context.settings.global_search.context_tokens)
+            window = filled([passage.unit for passage in scored], room) or Window((), "", 0)
+            assembly.step("read", f"{len(scored)} passages read")
+            assembly.over(len(scored), window.n_tokens)
+            return await write(
+                assembly,
+                context,
+                self._model,
+                window.text,
+                window.units,
+                found,
+                say,
+                prompt="query/graphrag/vector_answer",
+                step=STEP,
+            )

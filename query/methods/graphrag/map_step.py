@@ -23,35 +23,19 @@ _PROSE_SCORE = 50
 
 
 class Point(BaseModel):
-    """One point that helps to answer, according to a model: see prompts/query/graphrag/global_map.txt."""
+    """One point that helps to answer the question, according to a model: see prompts/query/graphrag/global_map.txt."""
 
     model_config = ConfigDict(frozen=True)
 
     description: str
     score: Score = Field(ge=0, le=100)
-    reports: Numbers = []
+    numbers: Numbers = []
 
 
 class Points(BaseModel):
     """The reply for one window."""
 
     points: list[Point]
-
-
-class PassagePoint(BaseModel):
-    """The same for passages: see prompts/query/graphrag/global_map_passages.txt."""
-
-    model_config = ConfigDict(frozen=True)
-
-    description: str
-    score: Score = Field(ge=0, le=100)
-    passages: Numbers = []
-
-
-class PassagePoints(BaseModel):
-    """The reply for one window of passages."""
-
-    points: list[PassagePoint]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +83,7 @@ async def take_notes(context: Context, model: LanguageModel, question: str, wind
         cut_off += not whole
         for point in points.points:
             text, cited = _told(point)
-            named = point.reports if isinstance(point, Point) else point.passages
-            numbers = dict.fromkeys([*named, *cited])
+            numbers = dict.fromkeys([*point.numbers, *cited])
             units = tuple(window.units[number - 1] for number in numbers if 1 <= number <= len(window.units))
             dropped += len(numbers) - len(units)
             if not point.score or not text:
@@ -113,7 +96,7 @@ async def take_notes(context: Context, model: LanguageModel, question: str, wind
     return Notes(tuple(notes), unhelpful, baseless, dropped, cut_off, failures)
 
 
-def _told(point: Point | PassagePoint) -> tuple[str, list[int]]:
+def _told(point: Point) -> tuple[str, list[int]]:
     """Return the text of a point without marks, and the numbers in these: models insert [Data: Reports (1)]."""
     parts, cited, at = [], list[int](), 0
     for mark in marks_in(point.description, shown=0):
@@ -123,35 +106,29 @@ def _told(point: Point | PassagePoint) -> tuple[str, list[int]]:
     return " ".join("".join([*parts, point.description[at:]]).split()), cited
 
 
-async def _points(
-    context: Context, model: LanguageModel, question: str, window: Window
-) -> tuple[Points | PassagePoints, bool]:
+async def _points(context: Context, model: LanguageModel, question: str, window: Window) -> tuple[Points, bool]:
     """Return the points of a window, and whether the reply is complete."""
-    given = {"question": question, "words": str(_MAP_WORDS)}
-    form: type[Points] | type[PassagePoints] = Points
-    if window.units[0].table == "chunks":
-        form, asked = PassagePoints, messages("query/graphrag/global_map_passages", passages=window.text, **given)
-    else:
-        asked = messages("query/graphrag/global_map", reports=window.text, **given)
+    passages = window.units[0].table == "chunks"
+    given = {"question": question, "words": str(_MAP_WORDS), "passages" if passages else "reports": window.text}
+    asked = messages(f"query/graphrag/global_map{'_passages' if passages else ''}", **given)
     try:
         request = Request(asked, STEP, sources=sources(context, window.units))
-        return await ask_for(model, request, form), True
+        return await ask_for(model, request, Points), True
     except BadAnswer as bad:
-        if isinstance(bad.salvaged, Points | PassagePoints) and bad.salvaged.points:
+        if isinstance(bad.salvaged, Points) and bad.salvaged.points:
             return bad.salvaged, False
-        if points := _in_prose(bad.raw, form):
+        if points := _in_prose(bad.raw):
             return points, True
         raise
 
 
-def _in_prose(reply: str, form: type[Points] | type[PassagePoints]) -> Points | PassagePoints | None:
+def _in_prose(reply: str) -> Points | None:
     """Return the lines of a reply in prose that cite something, as points of middling score; None if none does.
 
     Small models answer the question with marks instead of listing points.
     """
-    kind = Point if form is Points else PassagePoint
     lines = [line.strip().lstrip("-*• ") for line in reply.splitlines() if any(marks_in(line, shown=0))]
-    return form(points=[kind(description=line, score=_PROSE_SCORE) for line in lines]) if lines else None
+    return Points(points=[Point(description=line, score=_PROSE_SCORE) for line in lines]) if lines else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from conspectus.prompts.language_model import LanguageModel
-from conspectus.query.answering import TopicMethod, assembling
+from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.graph_question.answer import answer_of
 from conspectus.query.graph_question.reader import read_graph_question
-from conspectus.query.methods.gretriever.answer import read_subgraph
-from conspectus.query.methods.gretriever.carry_over import with_kept
-from conspectus.query.methods.gretriever.passages import passages_of
-from conspectus.query.methods.gretriever.retrieval import Retrieved, retrieve_subgraph
+from conspectus.query.methods.gretriever.answer import passages_of, read_subgraph
+from conspectus.query.methods.gretriever.retrieval import Retrieved, retrieve_subgraph, with_kept
 from conspectus.query.types import Answer, Answerer, Evidence, Say
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes
 from conspectus.storage.text.tokens import count_tokens
@@ -27,10 +25,6 @@ class GRetrieverRetriever(IndexRetriever):
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return up to `k` passages and the retrieved subgraph (He et al. 2024, sections 5.1 to 5.3)."""
         return _evidence(self._context, retrieve_subgraph(self._context, question), question, k)
-
-    async def retrieve_about(self, question: str, topics: Sequence[str], k: int) -> Evidence:
-        """Return the same around the entities with these names."""
-        return _evidence(self._context, retrieve_subgraph(self._context, question, topics), question, k)
 
 
 class GRetriever(TopicMethod):
@@ -48,18 +42,19 @@ class GRetriever(TopicMethod):
             evidence = _evidence(self._context, found, question, self._context.settings.answer.passages)
             assembly.add(*found.trace)
             assembly.over(len(found.subgraph.nodes), count_tokens(found.subgraph.text.to_text()))
-            if self._model is None:
-                topics = None if given is None else found.topics
-                reading = read_graph_question(self._context, question, topics)
-                answer = answer_of(assembly, self._context, reading, evidence)
-                kept_on = with_kept(self._context, found.subgraph, answer.names)
-                say(answer.text)
-                return replace(answer, evidence=replace(evidence, subgraph=kept_on))
-            made = await read_subgraph(self._context, found.subgraph, question, self._model)
-            say(made.text)
-            return assembly.adopt(
-                made, replace(evidence, subgraph=with_kept(self._context, found.subgraph, made.names))
-            )
+            answer = await self._read(assembly, found, evidence, None if given is None else found.topics)
+            say(answer.text)
+            subgraph = with_kept(self._context, found.subgraph, answer.names)
+            return replace(answer, evidence=replace(answer.evidence, subgraph=subgraph))
+
+    async def _read(
+        self, assembly: Assembly, found: Retrieved, evidence: Evidence, topics: tuple[int, ...] | None
+    ) -> Answer:
+        """Return the answer from a subgraph; `topics` are those that were given."""
+        if self._model is None:
+            reading = read_graph_question(self._context, assembly.question, topics)
+            return answer_of(assembly, self._context, reading, evidence)
+        return await read_subgraph(assembly, self._context, found.subgraph, self._model, evidence)
 
 
 def _evidence(context: Context, found: Retrieved, question: str, k: int) -> Evidence:

@@ -4,15 +4,15 @@ He et al. 2024, sections 5.1 to 5.3. All questions share one graph, so the candi
 within `_HOPS` of the entities in the question, or of the nearest nodes if it names none.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.textualise import textualised
 from conspectus.query.question.topics import find_topics
 from conspectus.query.types import Step
-from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph
+from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph, best_prizes
 from conspectus.query.walk.graph import KnowledgeGraph, around, open_graph, predicate_vectors, spoken
 from conspectus.storage.arrays import Floats, Ints, Vectors, distinct
 from conspectus.storage.graph.pcst import prize_collecting_tree
@@ -286,3 +286,29 @@ def best_part(
     chosen = nodes[tree.nodes[tree.nodes < len(nodes)]]
     everything = distinct(np.concatenate([chosen, graph.sources[taken], graph.targets[taken]]))
     return BestSubgraph(everything, np.unique(taken))
+
+
+_ANSWERED = 1.0
+"""Minimum prize of an answer node: a follow-up is likely to be about it."""
+
+
+def kept_of(
+    found: RetrievedSubgraph, entity_ids: Iterable[str], relation_ids: Iterable[str], answers: Iterable[str]
+) -> CarriedPrizes:
+    """Return the carry-over of a subgraph from the ids of its nodes and edges; `answers` are the answer entities."""
+    answered = {answer.replace("_", " ").casefold() for answer in answers}
+    nodes = []
+    for id_, prize, name in zip(entity_ids, found.node_prizes, found.text.nodes, strict=True):
+        value = max(prize, _ANSWERED) if name.casefold() in answered else prize
+        if value > 0:
+            nodes.append((id_, value))
+    relations = [(id_, prize) for id_, prize in zip(relation_ids, found.edge_prizes, strict=True) if prize > 0]
+    return CarriedPrizes(best_prizes(nodes), best_prizes(relations))
+
+
+def with_kept(context: Context, subgraph: RetrievedSubgraph, answers: Iterable[str]) -> RetrievedSubgraph:
+    """Return a subgraph with its carry-over for later questions; `answers` are the answer entities."""
+    graph = open_graph(context)
+    entities = [graph.entity_ids[row] for row in subgraph.nodes]
+    relations = [graph.relation_ids[row] for row in subgraph.relations]
+    return replace(subgraph, kept=kept_of(subgraph, entities, relations, answers))

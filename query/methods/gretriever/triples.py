@@ -4,15 +4,14 @@ The whole graph is searched, each triple by itself; He et al. 2024, section 5.3,
 """
 
 import numpy as np
-from conspectus.query.answering import ModelMethod, assembling
+from conspectus.query.answering import Assembly, ModelMethod, assembling
 from conspectus.query.context import Context, IndexRetriever
-from conspectus.query.methods.gretriever.answer import read_subgraph
-from conspectus.query.methods.gretriever.passages import passages_of
+from conspectus.query.methods.gretriever.answer import passages_of, read_subgraph
 from conspectus.query.methods.gretriever.textualise import edge_text, node_text, subgraph_of
 from conspectus.query.types import Answer, Evidence, Say, Step
 from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, sentence, spoken
-from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.query.walk.provenance import answer_by_triples
 from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.index import per_index
 from conspectus.storage.text.tokens import count_tokens
@@ -55,24 +54,17 @@ class TriplesBaseline(ModelMethod):
             lines = [triple_line(open_graph(self._context), row) for row in found.relations]
             assembly.over(len(lines), sum(map(count_tokens, lines)))
             if self._model is None:
-                made = self._nearest(question, found.relations[0])
+                made = self._nearest(assembly, found.relations[0], evidence)
             else:
-                made = await read_subgraph(self._context, found, question, self._model)
+                made = await read_subgraph(assembly, self._context, found, self._model, evidence)
             say(made.text)
-            return assembly.adopt(made, evidence)
+            return made
 
-    def _nearest(self, question: str, row: int) -> Answer:
-        graph, grounds = open_graph(self._context), open_grounds(self._context)
+    def _nearest(self, assembly: Assembly, row: int, evidence: Evidence) -> Answer:
+        graph = open_graph(self._context)
         source, target = graph.names[graph.sources[row]], graph.names[graph.targets[row]]
-        name = source if spoken(target).casefold() in question.casefold() else target
-        return Answer(
-            "",
-            "",
-            f"{spoken(name)} {numbers_of(1)}",
-            citations=grounds.citations([row]),
-            names=(name,),
-            triples=grounds.triples([row]),
-        )
+        name = source if spoken(target).casefold() in assembly.question.casefold() else target
+        return answer_by_triples(assembly, self._context, spoken(name), [row], names=(name,), evidence=evidence)
 
 
 def nearest_triples(context: Context, question: str) -> RetrievedSubgraph:

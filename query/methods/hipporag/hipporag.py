@@ -5,6 +5,7 @@ Gutiérrez et al. 2024, "HippoRAG: Neurobiologically Inspired Long-Term Memory f
 Models" (arXiv 2502.14802). They serve as comparisons; `ppr` is the recommended method.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,14 +69,26 @@ class MemoryRanking:
 
 
 @dataclass(frozen=True, slots=True)
-class HippoRag1:
-    """HippoRAG: from the named entities of the question via phrases to passages (section 2.3)."""
+class MemoryRetriever(ABC):
+    """Retrieves passages by a ranking over the memory graph."""
 
     context: Context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return the `k` best passages that the walk reaches, or those of dense retrieval if the question has no named
-        entity.
+        """Return the `k` best passages, those of dense retrieval if nothing seeds the walk. See `rank` for errors."""
+        ranking = await self.rank(question, k)
+        return ranking.evidence(self.context, k) if isinstance(ranking, MemoryRanking) else ranking
+
+    @abstractmethod
+    async def rank(self, question: str, k: int) -> MemoryRanking | Evidence:
+        """Return the ranking of all passages, or the `k` best of dense retrieval if nothing seeds the walk."""
+
+
+class HippoRag1(MemoryRetriever):
+    """HippoRAG: from the named entities of the question via phrases to passages (section 2.3)."""
+
+    async def rank(self, question: str, k: int) -> MemoryRanking | Evidence:
+        """Return the ranking of all passages, or the `k` best of dense retrieval if the question has no named entity.
 
         1. The question's named entities are linked with the phrases nearest to them, the query nodes.
         2. The query nodes i get equal probability, times the specificity s_i = 1 / |P_i|, scaled to sum 1.
@@ -85,12 +98,6 @@ class HippoRag1:
         Raises:
             ModelError: A model is configured and gives no reply.
         """
-        ranking = await self.rank(question, k)
-        return ranking.evidence(self.context, k) if isinstance(ranking, MemoryRanking) else ranking
-
-    async def rank(self, question: str, k: int) -> MemoryRanking | Evidence:
-        """Return the ranking of all passages, or the `k` best of dense retrieval if the question has no named
-        entity."""
         context = self.context
         named = await named_entities(context, question)
         rows = nearest_phrases(context, named.names)
@@ -111,14 +118,11 @@ class HippoRag1:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class HippoRag2:
+class HippoRag2(MemoryRetriever):
     """HippoRAG 2: from the facts nearest to the question via phrases and passages (section 3.3)."""
 
-    context: Context
-
-    async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return the `k` best passages.
+    async def rank(self, question: str, k: int) -> MemoryRanking | Evidence:
+        """Return the ranking of all passages, or the `k` best of dense retrieval if no fact remains.
 
         1. The `hipporag.facts` triples nearest to the question; with a model, those that pass its filter.
         2. If none remains: dense retrieval.
@@ -129,11 +133,6 @@ class HippoRag2:
         Raises:
             ModelError: A model is configured and gives no reply.
         """
-        ranking = await self.rank(question, k)
-        return ranking.evidence(self.context, k) if isinstance(ranking, MemoryRanking) else ranking
-
-    async def rank(self, question: str, k: int) -> MemoryRanking | Evidence:
-        """Return the ranking of all passages, or the `k` best of dense retrieval if no fact remains."""
         context, settings = self.context, self.context.settings.hipporag
         vector = open_question(context, question).vector
         facts = nearest_facts(context, vector, settings.facts)

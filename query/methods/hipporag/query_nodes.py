@@ -26,6 +26,7 @@ from conspectus.storage.arrays import Floats, Rows, Vectors
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity, Relation
+from conspectus.storage.text.embedded import relation_text
 from conspectus.storage.text.nlp import CONCEPT, Annotator, open_annotator
 from conspectus.storage.text.normalise import entity_key
 from pydantic import BaseModel
@@ -125,15 +126,9 @@ async def helpful_facts(context: Context, model: LanguageModel, question: str, f
 
 
 def fact_sentences(context: Context, rows: Rows) -> list[str]:
-    """Return facts as sentences: `subject predicate object`, or both ends and their description."""
-    relations, name_of = context.index.each(Relation), _entity_names(context)
-    sentences = []
-    for row in rows:
-        relation = relations[row]
-        source, target = name_of[relation.source_id], name_of[relation.target_id]
-        by_predicate = f"{source} {relation.predicate} {target}"
-        sentences.append(by_predicate if relation.predicate else f"{source}, {target}: {relation.description}")
-    return sentences
+    """Return facts as sentences."""
+    relations, names = context.index.each(Relation), _entity_names(context)
+    return [relation_text(relations[row], names) for row in rows]
 
 
 def scaled_between(values: Floats, least: float, most: float) -> Floats:

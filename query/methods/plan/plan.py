@@ -33,7 +33,13 @@ from conspectus.query.graph_question.answer import answer_of, in_words
 from conspectus.query.graph_question.candidates import Candidate
 from conspectus.query.graph_question.meanings import open_predicates
 from conspectus.query.graph_question.reader import read_as, read_graph_question
-from conspectus.query.methods.plan.connecting_paths import arrow, connection, paths_considered, telling_paths
+from conspectus.query.methods.plan.connecting_paths import (
+    arrow,
+    connecting_paths,
+    connection,
+    paths_considered,
+    telling_paths,
+)
 from conspectus.query.methods.sparql import relevant
 from conspectus.query.methods.tog.beam import (
     CONTEXT_CHUNKS,
@@ -43,7 +49,6 @@ from conspectus.query.methods.tog.beam import (
     chain_to,
     discover,
     extend,
-    log_verdict,
     path_label,
     restrict,
     returns_to_start,
@@ -58,9 +63,10 @@ from conspectus.query.methods.tog.evidence import (
 )
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
 from conspectus.query.question.tasks import as_question
-from conspectus.query.question.topics import Topics, find_topics, rows_of
-from conspectus.query.types import Answer, Evidence, Say
+from conspectus.query.question.topics import find_topics, rows_of
+from conspectus.query.types import Answer, Evidence, Say, Topics
 from conspectus.query.types.trace import Considered, Hop
+from conspectus.query.walk.decisions import WalkLog, failure_reason, log_verdict
 from conspectus.query.walk.graph import (
     IncidentEdges,
     KnowledgeGraph,
@@ -69,8 +75,6 @@ from conspectus.query.walk.graph import (
     predicate_words,
     spoken,
 )
-from conspectus.query.walk.log import WalkLog, failure_reason
-from conspectus.query.walk.paths import connecting_paths
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.normalise import entity_key
 from pydantic import BaseModel
@@ -226,14 +230,14 @@ class _Planner:
             self._passages.add(ranked)
             state.texts = each_once([*ranked, *of_topics], CONTEXT_CHUNKS)
             state.verdict = await self._policy.judge(state)
-            log_verdict(self._log, "reasoning", state, f"{len(state.paths)} paths")
+            log_verdict(self._log, "reasoning", depth, state.verdict, f"{len(state.paths)} paths")
             if state.verdict.sufficient:
                 break
             state.clues = state.verdict.clues or state.clues
         self._log.chains += [chain_to(path, int(path.entities[0])) for path in state.paths if path.relations]
         if not state.verdict.sufficient:
             state.verdict = await self._policy.finish(state)
-            log_verdict(self._log, "answer", state)
+            log_verdict(self._log, "answer", state.depth, state.verdict)
         self._model.check(answered=bool(state.verdict.text))
         return beam_answer(self._assembly, self._context, state, self._log, self._passages.best())
 

@@ -1,23 +1,21 @@
-"""Beam search over a knowledge graph: the moves and the loop that ToG and ToG-2 share.
+"""Beam search over a knowledge graph: the moves and the state that ToG and ToG-2 share.
 
 Sun et al. 2024, "Think-on-Graph" (arXiv 2307.07697, section 2), and Ma et al. 2024, "Think-on-Graph 2.0" (arXiv
 2407.10805, section 3): find the relations of the topic entities and prune them; find the entities behind them and prune
 them; judge whether the evidence suffices; continue from the remaining entities.
 
-All decisions are made by a `BeamPolicy`: a language model (pruning_llm.py), or the similarity of question and
-predicate (pruning_offline.py).
+All decisions are made by a language model (pruning_llm.py), or by the readings of the question (pruning_offline.py).
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from conspectus.query.types import Passage
-from conspectus.query.types.trace import Chain, Considered, Hop
-from conspectus.query.walk.graph import IncidentEdges, spoken
-from conspectus.query.walk.graph_protocol import ReadableGraph
-from conspectus.query.walk.log import WalkLog
+from conspectus.query.types.trace import Chain, Hop
+from conspectus.query.walk.decisions import Verdict
+from conspectus.query.walk.graph import IncidentEdges, WalkGraph, spoken
 from conspectus.storage.arrays import Bools, Ints, runs
 
 CONTEXT_CHUNKS = 10  # by which entities are scored and from which is answered, as in ToG-2
@@ -59,7 +57,7 @@ class RelationOption:
     edges: IncidentEdges
 
 
-def discover(graph: ReadableGraph, path: BeamPath) -> list[RelationOption]:
+def discover(graph: WalkGraph, path: BeamPath) -> list[RelationOption]:
     """Return the relations at a path's entities in both directions, by predicate, incoming first.
 
     Edge(e) = {(r, direction)} of ToG-2's equation 1. An edge is never walked straight back; the same relation may be
@@ -125,7 +123,7 @@ def chain_to(path: BeamPath, entity: int, ended: str = "") -> Chain:
     return Chain(tuple((node,) for node in nodes), hops, ended)
 
 
-def path_label(graph: ReadableGraph, path: BeamPath) -> str:
+def path_label(graph: WalkGraph, path: BeamPath) -> str:
     """Return a label of a path: its first three entities, and the number of others."""
     rows = path.entities.tolist()
     more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
@@ -139,25 +137,6 @@ def _select(edges: IncidentEdges, which: Ints | Bools) -> IncidentEdges:
 
 
 # Decisions
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The options that a policy keeps.
-
-    Attributes:
-        kept: Positions of the kept options, best first.
-        scores: Their scores, not negative, if they were scored.
-        considered: All options, for the trace.
-        calls: Calls of a language model.
-        why: The reason for a failure, "" without one.
-    """
-
-    kept: tuple[int, ...]
-    scores: tuple[float, ...] = ()
-    considered: tuple[Considered, ...] = ()
-    calls: int = 0
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,36 +167,6 @@ class RankedTexts:
 
 
 @dataclass(frozen=True, slots=True)
-class BeamVerdict:
-    """Whether the results of a walk answer the question.
-
-    Attributes:
-        text: The answer, if any.
-        clues: The findings so far.
-        names: The answer entities, best first.
-        relations: Relation rows that support the answer.
-        passages: Passages that support it.
-        considered: Candidate answers, for the trace.
-        path: Without a model: the path that ends at the answer.
-        lack: Without a model: what the graph lacks for an answer, "" if unknown.
-        repeats: The model's answer only repeats itself, the question or the prompt.
-    """
-
-    sufficient: bool
-    text: str = ""
-    clues: str = ""
-    names: tuple[str, ...] = ()
-    relations: tuple[int, ...] = ()
-    passages: tuple[Passage, ...] = ()
-    considered: tuple[Considered, ...] = ()
-    calls: int = 0
-    why: str = ""
-    path: BeamPath | None = None
-    lack: str = ""
-    repeats: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class NextQuery:
     """The query of the next round (ToG-2's clue query)."""
 
@@ -240,108 +189,4 @@ class BeamState:
     last: bool = False
     query: str = ""
     clues: str = ""
-    verdict: BeamVerdict = BeamVerdict(False, why="the graph has no entity that the question names")
-
-
-class BeamPolicy(Protocol):
-    """The decisions of one walk. A decision that fails keeps nothing and gives the reason."""
-
-    async def keep_topics(self, rows: Sequence[int]) -> Choice:
-        """Choose the topic entities to start from (ToG-2's topic prune)."""
-        ...
-
-    def start(self, rows: Sequence[int]) -> list[BeamPath]:
-        """Return the initial paths."""
-        ...
-
-    async def keep_relations(self, state: BeamState, options: Sequence[Sequence[RelationOption]]) -> list[Choice]:
-        """Choose the W best relations of every path (relation prune)."""
-        ...
-
-    def candidates(self, reached: BeamPath) -> list[BeamPath]:
-        """Divide the entities behind one relation into candidates."""
-        ...
-
-    async def keep_entities(self, path: BeamPath, candidates: Sequence[BeamPath]) -> Choice:
-        """Choose among the candidates behind one relation at `path` (ToG's entity prune)."""
-        ...
-
-    async def rank(self, state: BeamState, candidates: Sequence[BeamPath], texts: list[EvidenceText], /) -> RankedTexts:
-        """Score the evidence texts of the candidates (ToG-2's context retrieval)."""
-        ...
-
-    async def judge(self, state: BeamState) -> BeamVerdict:
-        """Judge whether the paths and texts of the state answer the question (reasoning)."""
-        ...
-
-    async def next_query(self, state: BeamState) -> NextQuery:
-        """Return the query of the next round."""
-        ...
-
-    async def finish(self, state: BeamState) -> BeamVerdict:
-        """Return the final verdict of a walk without a sufficient one."""
-        ...
-
-
-# The loop
-
-
-async def beam_search(
-    state: BeamState,
-    policy: BeamPolicy,
-    log: WalkLog,
-    *,
-    rounds: int,
-    advance: Callable[[BeamState], Awaitable[list[BeamPath]]],
-    refocus: Callable[[BeamState], Awaitable[None]] | None = None,
-    answer_in_last_round: bool = False,
-) -> None:
-    """Walk up to `rounds` steps; the state then has the verdict and the depth reached.
-
-    Args:
-        state: The initial state; updated in place.
-        policy: Makes the decisions.
-        log: Records every decision and the final paths.
-        rounds: The maximum depth D.
-        advance: One round of pruning; returns the W best extended paths and may set the texts of the state.
-        refocus: Called between rounds to set the next query.
-        answer_in_last_round: Whether the verdict of the last round is a best effort.
-    """
-    ended = ""
-    for depth in range(1, rounds + 1) if state.paths else ():
-        previous, state.depth, state.last = state.depth, depth, answer_in_last_round and depth == rounds
-        paths = await advance(state)
-        if not paths:
-            state.depth, ended = previous, "nothing leads on"
-            if answer_in_last_round and (state.texts or previous):  # a walk that ends early also gives its best effort
-                state.last = True
-                state.verdict = await policy.judge(state)
-                log_verdict(log, "reasoning", state, "the last step")
-            break
-        state.paths = paths
-        state.verdict = await policy.judge(state)
-        log_verdict(log, "reasoning", state, f"{len(paths)} paths")
-        if state.verdict.sufficient:
-            break
-        if refocus and depth < rounds:
-            await refocus(state)
-    log.chains += [chain_to(path, int(path.entities[0]), ended) for path in state.paths if path.relations]
-    if not state.verdict.sufficient:
-        final = await policy.finish(state)
-        if final is not state.verdict:
-            state.verdict = final
-            log_verdict(log, "answer", state)
-
-
-def log_choice(log: WalkLog, stage: str, depth: int, at: str, choice: Choice) -> None:
-    """Log a choice."""
-    outcome = f"{len(choice.kept)} of {len(choice.considered)} kept" + (f" ({choice.why})" if choice.why else "")
-    log.add(stage, depth, at, choice.considered, outcome, choice.calls)
-
-
-def log_verdict(log: WalkLog, stage: str, state: BeamState, at: str = "") -> None:
-    """Log the verdict of a state."""
-    verdict = state.verdict
-    detail = "; ".join(part for part in (verdict.text[:200], verdict.why) if part)
-    outcome = "sufficient" if verdict.sufficient else "not sufficient"
-    log.add(stage, state.depth, at, verdict.considered, f"{outcome}: {detail}" if detail else outcome, verdict.calls)
+    verdict: Verdict = field(default_factory=lambda: Verdict(False, why="the question names no entity of the graph"))

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.prompts.embedding.reranker import open_reranker
+from conspectus.query.answer_writing.asked import asked_of
 from conspectus.query.answer_writing.extractive import choose, quoted_instead
 from conspectus.query.answer_writing.quotes import Quote, quotes_for
 from conspectus.query.answer_writing.short_answer import short_answer
-from conspectus.query.answer_writing.support import term_weights, unsupported
+from conspectus.query.answer_writing.support import unsupported
 from conspectus.query.answering import Assembly
 from conspectus.query.citations.marks import BEST_EFFORT, UNVERIFIED
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.methods.tog.beam import CONTEXT_CHUNKS, BeamPath, BeamState, BeamVerdict, EvidenceText, hops_to
+from conspectus.query.methods.tog.beam import CONTEXT_CHUNKS, BeamPath, BeamState, EvidenceText, hops_to
 from conspectus.query.types import Answer, Evidence, Passage
-from conspectus.query.walk.graph import is_id, predicate_words, sentence, spoken
-from conspectus.query.walk.graph_protocol import ReadableGraph, open_walk_graph
-from conspectus.query.walk.log import WalkLog
+from conspectus.query.walk.decisions import Verdict, WalkLog
+from conspectus.query.walk.graph import WalkGraph, is_id, near_names, open_walk_graph, predicate_words, sentence, spoken
 from conspectus.query.walk.passages import (
     chunks_named_in,
     has_documents,
@@ -32,9 +32,8 @@ from conspectus.query.walk.passages import (
     rank_passages,
     unanswered,
 )
-from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.query.walk.provenance import answer_by_triples, open_grounds
 from conspectus.storage.errors import SettingsError
-from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def most_relevant(context: Context, question: str, entities: Sequence[int], most
     """Return the entities of a hub whose names are nearest to the question, ascending; those without a vector last."""
     if len(entities) <= most:
         return list(entities)
-    near = open_walk_graph(context).near_names(question, entities)
+    near = near_names(context, question, entities)
     order = np.argsort(-near, kind="stable")[:most]
     return sorted(int(entities[place]) for place in order)
 
@@ -262,7 +261,7 @@ def read_behind_paths(
 def _read_behind(context: Context, path: BeamPath, guide: "OfflineBeamPolicy") -> list[QuotesBehindPath]:
     graph = open_walk_graph(context)
     clue, path_score = guide.clue([path]), guide.score(path)
-    weights = term_weights(context, clue)
+    weights = asked_of(context, clue).weights
     found = []
     for entity in path.entities.tolist():
         named = {context.bm25.term(word.key) for word in words(spoken(graph.names[entity]))}
@@ -285,11 +284,9 @@ def _read_behind(context: Context, path: BeamPath, guide: "OfflineBeamPolicy") -
     return found
 
 
-def stated_in_documents(context: Context, path: BeamPath | None) -> bool:
-    """Return whether documents state the last triple of a path, so that they can be quoted; true without a path."""
-    if path is None or not path.edges:
-        return True
-    return bool(open_grounds(context).spans(path.last_relation))
+def stated_in_documents(context: Context, relations: Sequence[int]) -> bool:
+    """Return whether documents state one of some relations, so that they can be quoted; true without relations."""
+    return not relations or any(open_grounds(context).spans(row) for row in relations)
 
 
 # Answers
@@ -306,31 +303,25 @@ def beam_answer(
     if verdict.repeats and passages:
         evidence = Evidence(passages, trace=log.steps(), walk=log.trace())
         return quoted_instead(assembly, context, evidence)
-    relations = verdict.relations
-    grounds = open_grounds(context) if relations else None
-    citations = Citations(context)
-    cited = 0
-    for number, passage in enumerate(verdict.passages, start=len(relations) + 1):
-        span = Span(passage.document_id, passage.chunk_id, passage.start, passage.end)
-        cited += bool(citations.number(span, number))
-    known = bool(verdict.text)
-    marks = numbers_of(len(relations) + len(verdict.passages))
-    effort = BEST_EFFORT if not verdict.sufficient else "" if relations or cited else UNVERIFIED
     assembly.add(*log.steps())
     assembly.depth = state.depth
-    return assembly.assemble(
-        " ".join(part for part in (verdict.text, marks, effort) if part)
-        if known
-        else _nothing(context, assembly.question, verdict),
-        citations=(*(grounds.citations(relations) if grounds else ()), *citations.made()),
-        evidence=Evidence(passages, trace=tuple(assembly.trace), walk=log.trace()),
-        dropped_citations=citations.dropped,
-        names=verdict.names if known else (),
-        triples=grounds.triples(relations) if grounds and known else (),
+    evidence = Evidence(passages, trace=tuple(assembly.trace), walk=log.trace())
+    if not verdict.text:
+        return assembly.assemble(_nothing(context, assembly.question, verdict), evidence=evidence)
+    answer = answer_by_triples(
+        assembly,
+        context,
+        verdict.text,
+        verdict.relations,
+        passages=verdict.passages,
+        names=verdict.names,
+        evidence=evidence,
     )
+    effort = BEST_EFFORT if not verdict.sufficient else "" if answer.citations or answer.triples else UNVERIFIED
+    return replace(answer, text=f"{answer.text} {effort}".strip())
 
 
-def _nothing(context: Context, question: str, verdict: BeamVerdict) -> str:
+def _nothing(context: Context, question: str, verdict: Verdict) -> str:
     """Return the sentence that nothing supports an answer, with what the graph lacks, if known."""
     lack = verdict.lack
     nothing = unanswered(context, question)
@@ -379,7 +370,7 @@ class NumberedEvidence:
         self.lines.append(f"[{self.items.index(item) + 1}] {text}")
 
 
-def path_step(graph: ReadableGraph, relation: int) -> str:
+def path_step(graph: WalkGraph, relation: int) -> str:
     """Return a triple as a drawn path: (Ada) -[born in]-> (Bern); ids without a name stay as they are."""
     ends = [graph.names[row[relation]] for row in (graph.sources, graph.targets)]
     source, target = (name if is_id(name) else spoken(name) for name in ends)

@@ -21,8 +21,6 @@ from conspectus.query.methods.tog.beam import (
     CONTEXT_CHUNKS,
     BeamPath,
     BeamState,
-    BeamVerdict,
-    Choice,
     DirectedPredicate,
     EvidenceText,
     NextQuery,
@@ -34,15 +32,15 @@ from conspectus.query.methods.tog.beam import (
 from conspectus.query.methods.tog.evidence import NumberedEvidence, most_relevant, path_step, rank_texts, with_title
 from conspectus.query.question.tasks import as_question, prompt_for
 from conspectus.query.types import Passage
-from conspectus.query.types.trace import Considered
+from conspectus.query.walk.decisions import Choice, Verdict, chosen, failure_reason, weighed
 from conspectus.query.walk.graph import (
     is_id,
     names_as_written,
+    near_predicates,
+    open_walk_graph,
     predicate_words,
     spoken,
 )
-from conspectus.query.walk.graph_protocol import open_walk_graph
-from conspectus.query.walk.log import failure_reason
 from conspectus.query.walk.verdicts import asked_question, in_braces, listed_names, read_reasoning
 from conspectus.storage.errors import ModelError
 from conspectus.storage.hashing import digest
@@ -83,7 +81,7 @@ class Reasoned(BaseModel):
 
 
 class LlmBeamPolicy:
-    """Asks a language model about one question (see `BeamPolicy` for the decisions).
+    """Asks a language model about one question.
 
     Args:
         context: The open index.
@@ -111,19 +109,14 @@ class LlmBeamPolicy:
         names = [spoken(self._graph.names[row]) for row in rows]
         width = self._settings.width
         if len(rows) == 1:
-            return Choice((0,), considered=_considered(names, (0,), "the only one"))
+            return Choice((0,), considered=weighed(names, (0,), "the only one"))
         prompt = messages("query/tog2/topics", question=self._question, entities=numbered(names), most=str(width))
-        before = self._model.calls
-        try:
-            picked = await choose(self._model, self._request(TOPICS, prompt), names)
-        except ModelError as error:
-            kept = tuple(range(len(rows)))[:width]
-            why = f"{failure_reason(error)}: the first {len(kept)} are taken"
-            return Choice(kept, considered=_considered(names, kept, why), calls=self._model.calls - before, why=why)
-        kept = tuple(picked)[:width]
-        why = "" if kept else "the model picks none"
-        considered = _considered(names, kept, "picked by the model")
-        return Choice(kept, considered=considered, calls=self._model.calls - before, why=why)
+        choice = await chosen(self._model, self._request(TOPICS, prompt), names, most=width)
+        if not choice.failed:
+            return choice
+        kept = tuple(range(len(rows)))[:width]
+        why = f"{choice.why}: the first {len(kept)} are taken"
+        return replace(choice, kept=kept, considered=weighed(names, kept, why), why=why)
 
     def start(self, rows: Sequence[int]) -> list[BeamPath]:
         """Return one path for each of the first W topics."""
@@ -145,7 +138,7 @@ class LlmBeamPolicy:
         self, query: str, paths: Sequence[BeamPath], options: Sequence[Sequence[RelationOption]]
     ) -> list[Choice]:
         shown: list[tuple[int, int]] = []
-        near = self._graph.near_predicates(self._question)
+        near = near_predicates(self._context, self._question)
         for number, offered in enumerate(options):
             nearest = np.argsort([-near[option.relation.predicate] for option in offered], kind="stable").tolist()
             shown += [(number, at) for at in sorted(nearest[:_MOST_RELATIONS])]
@@ -161,30 +154,17 @@ class LlmBeamPolicy:
             relations=numbered(drawn),
             most=str(self._settings.width),
         )
-        counted = CountedModel(self._model)  # others ask at the same time
-        try:
-            scores = await choose(counted, self._request(RELATIONS, prompt), short, lines)
-        except ModelError as error:
-            reason = failure_reason(error)
-            return [_failed(lines, error, counted.calls), *(Choice((), why=reason) for _ in paths[1:])]
+        request = self._request(RELATIONS, prompt)
+        choice = await chosen(self._model, request, short, lines, most=len(shown), least=_RELATION_THRESHOLD)
+        score_of = dict(zip(choice.kept, choice.scores, strict=True))
         choices = []
         for number in range(len(paths)):
             own = [place for place, (of, _) in enumerate(shown) if of == number]
-            helpful = [place for place in own if scores.get(place, 0.0) >= _RELATION_THRESHOLD]
-            kept = sorted(helpful, key=lambda place: -scores[place])[: self._settings.width]
-            considered = tuple(
-                Considered(
-                    lines[place],
-                    place in kept,
-                    "scored by the model" if place in scores else "not named",
-                    scores.get(place),
-                )
-                for place in own
-            )
-            why = "" if kept else "the model finds no relation that helps"
-            places, kept_scores = tuple(shown[place][1] for place in kept), tuple(scores[place] for place in kept)
-            calls = counted.calls if number == 0 else 0
-            choices.append(Choice(places, kept_scores, considered, calls, why))
+            kept = [place for place in choice.kept if place in own][: self._settings.width]
+            considered = tuple(replace(choice.considered[place], kept=place in kept) for place in own)
+            why = choice.why or ("" if kept else "the model finds none that helps")
+            places, scores = tuple(shown[place][1] for place in kept), tuple(score_of[place] for place in kept)
+            choices.append(Choice(places, scores, considered, 0 if number else choice.calls, why))
         return choices
 
     def candidates(self, reached: BeamPath) -> list[BeamPath]:
@@ -197,11 +177,11 @@ class LlmBeamPolicy:
         names = [self._entities(candidate) for candidate in candidates]
         width = self._settings.width
         if len(names) == 1:
-            return Choice((0,), (1.0,), _considered(names, (0,), "the only one"))
+            return Choice((0,), (1.0,), weighed(names, (0,), "the only one"))
         if all(is_id(self._graph.names[row]) for candidate in candidates for row in candidate.entities.tolist()):
             kept = tuple(range(len(names)))[:width]  # unnamed connecting nodes mean nothing to a model (ToG's code)
             why = "an unnamed node, walked through"
-            return Choice(kept, (1.0 / len(names),) * len(kept), _considered(names, kept, why))
+            return Choice(kept, (1.0 / len(names),) * len(kept), weighed(names, kept, why))
         prompt = messages(
             "query/tog/entities",
             question=self._question,
@@ -209,20 +189,7 @@ class LlmBeamPolicy:
             entities=numbered(names),
             most=str(width),
         )
-        counted = CountedModel(self._model)  # others ask at the same time
-        try:
-            scores = await choose(counted, self._request(ENTITIES, prompt), names)
-        except ModelError as error:
-            return _failed(names, error, counted.calls)
-        helpful = sorted(
-            (at for at, score in scores.items() if score >= _LEAST_SCORE), key=lambda at: (-scores[at], at)
-        )
-        kept = tuple(helpful[:width])
-        considered = tuple(
-            Considered(name, at in kept, "scored by the model", scores.get(at)) for at, name in enumerate(names)
-        )
-        why = "" if kept else "the model finds no entity that helps"
-        return Choice(kept, tuple(scores[at] for at in kept), considered, counted.calls, why)
+        return await chosen(self._model, self._request(ENTITIES, prompt), names, most=width, least=_LEAST_SCORE)
 
     async def rank(
         self, state: BeamState, _candidates: Sequence[BeamPath], texts: list[EvidenceText], /
@@ -250,14 +217,14 @@ class LlmBeamPolicy:
         why = "" if any(scores.values()) else "the model finds no text that helps"
         return RankedTexts(sorted(scored, key=lambda text: -text.score), self._model.calls - before, why)
 
-    async def judge(self, state: BeamState) -> BeamVerdict:
+    async def judge(self, state: BeamState) -> Verdict:
         """Judge from all paths, each with the texts it led to; if nothing is found yet, without a call.
 
         Texts of earlier rounds fill the remaining room within `CONTEXT_CHUNKS`.
         """
         shown = self._evidence(state)
         if not shown.items:
-            return BeamVerdict(False, clues=state.clues, why="nothing is found yet")
+            return Verdict(False, clues=state.clues, why="nothing is found yet")
         values = {"question": self._statement, "known": state.clues or _NOTHING, "evidence": "\n".join(shown.lines)}
         task = self._settings.task
         if state.last:
@@ -272,7 +239,7 @@ class LlmBeamPolicy:
             )
         except ModelError as error:
             calls = self._model.calls - before
-            return BeamVerdict(False, clues=state.clues, calls=calls, why=failure_reason(error))
+            return Verdict(False, clues=state.clues, calls=calls, why=failure_reason(error))
         text = told_anew(read.text, prompt, self._statement) if task == "qa" else read.text
         answered = (read.sufficient or state.last) and not is_unknown(text)
         names = self._as_written(text, state.paths) if answered else ()
@@ -282,7 +249,7 @@ class LlmBeamPolicy:
         if answered and not cited:
             shown_passages = [item for item in shown.items if isinstance(item, Passage)]
             relations, passages = self._behind(names, state.paths, shown_passages)
-        return BeamVerdict(
+        return Verdict(
             read.sufficient and answered,
             text if answered else "",
             "" if read.sufficient else text,
@@ -354,7 +321,7 @@ class LlmBeamPolicy:
         query = asked_question(reply.text)
         return NextQuery(query, 1) if query else NextQuery(state.clues, 1, "the reply is empty")
 
-    async def finish(self, state: BeamState) -> BeamVerdict:
+    async def finish(self, state: BeamState) -> Verdict:
         """Return the model's answer from the paths and its own knowledge (ToG), else its best effort.
 
         A walk that ended before its last round is judged once more, as the last.
@@ -370,14 +337,14 @@ class LlmBeamPolicy:
         try:
             reply = await self._model.complete(self._request(ANSWER, prompt, explores=False))
         except ModelError as error:
-            return BeamVerdict(False, calls=1, why=failure_reason(error))
+            return Verdict(False, calls=1, why=failure_reason(error))
         said = in_braces(reply.text)
         text = told_anew(said, prompt, self._statement) if self._settings.task == "qa" else said
         if is_unknown(text):
             why = "the model does not know" if reply.text.strip() else "the reply is empty"
-            return BeamVerdict(False, calls=1, why=why, repeats=bool(said and not text))
+            return Verdict(False, calls=1, why=why, repeats=bool(said and not text))
         names = self._as_written(text, found)
-        return BeamVerdict(False, text, names=names, calls=1, why="from the model's own knowledge")
+        return Verdict(False, text, names=names, calls=1, why="from the model's own knowledge")
 
     def _triples(self, paths: Sequence[BeamPath]) -> list[int]:
         rows = [row for path in paths for row in relations_to(path, path.entities[:_ENTITIES_SHOWN].tolist())]
@@ -414,14 +381,3 @@ class LlmBeamPolicy:
             temperature=_EXPLORE_TEMPERATURE if explores else _REASON_TEMPERATURE,
             sources=tuple(sorted({digest(text.passage.text) for text in texts if text.passage})),
         )
-
-
-def _considered(names: Sequence[str], kept: Sequence[int], why: str) -> tuple[Considered, ...]:
-    return tuple(
-        Considered(name, at in kept, why if at in kept or not kept else "not picked") for at, name in enumerate(names)
-    )
-
-
-def _failed(names: Sequence[str], error: ModelError, calls: int) -> Choice:
-    reason = failure_reason(error)
-    return Choice((), considered=_considered(names, (), reason), calls=calls, why=reason)

@@ -16,8 +16,6 @@ from conspectus.query.graph_question.reader import GraphReading, read_graph_ques
 from conspectus.query.methods.tog.beam import (
     BeamPath,
     BeamState,
-    BeamVerdict,
-    Choice,
     EvidenceText,
     NextQuery,
     RankedTexts,
@@ -25,9 +23,10 @@ from conspectus.query.methods.tog.beam import (
     path_label,
 )
 from conspectus.query.methods.tog.evidence import rank_texts
-from conspectus.query.question.topics import Topics, find_topics
-from conspectus.query.types import Step
+from conspectus.query.question.topics import find_topics
+from conspectus.query.types import Step, Topics
 from conspectus.query.types.trace import Considered
+from conspectus.query.walk.decisions import Choice, Verdict
 from conspectus.query.walk.graph import KnowledgeGraph, all_ids, open_graph, predicate_words, spoken
 from conspectus.query.walk.passages import has_documents
 
@@ -40,7 +39,7 @@ _UNMATCHED = 0.5
 
 @dataclass(slots=True, eq=False)
 class OfflineBeamPolicy:
-    """Decides one walk by the readings of its question (see `BeamPolicy` for the decisions)."""
+    """Decides one walk by the readings of its question."""
 
     context: Context
     graph: KnowledgeGraph
@@ -78,27 +77,27 @@ class OfflineBeamPolicy:
         scored = [replace(text, score=max(0.0, self._worth(candidates[text.owner]))) for text in texts]
         return RankedTexts(sorted(scored, key=lambda text: -text.score))
 
-    async def judge(self, state: BeamState) -> BeamVerdict:
+    async def judge(self, state: BeamState) -> Verdict:
         """Answer as soon as the walk has reached the end of the best reading."""
         best = self.reading.best
         if best is None or not any(path.relations for path in state.paths):
-            return BeamVerdict(False, clues=self.clue(state.paths), why="no entity has been reached yet")
+            return Verdict(False, clues=self.clue(state.paths), why="no entity has been reached yet")
         far = max((len(leg.steps) for leg in best.legs), default=0) + len(best.tail)
         if self.reading.answered and (state.depth >= far or state.last):
-            return self._verdict(state, sufficient=True)
+            return self._verdict(sufficient=True)
         why = self.reading.declined or f"the best reading takes {far} steps"
-        return BeamVerdict(False, clues=self.clue(state.paths), why=why)
+        return Verdict(False, clues=self.clue(state.paths), why=why)
 
     async def next_query(self, state: BeamState) -> NextQuery:
         """Return the clue: the unexplained words of the question, and the entities reached."""
         return NextQuery(self.clue(state.paths))
 
-    async def finish(self, state: BeamState) -> BeamVerdict:
+    async def finish(self, state: BeamState) -> Verdict:
         """Return the answer of the best reading, as a best effort if it leaves words unexplained."""
         if self.reading.answered:
-            return self._verdict(state, sufficient=True)
+            return self._verdict(sufficient=True)
         if self.reading.best_effort:
-            return replace(self._verdict(state, sufficient=False), why=self.reading.declined)
+            return replace(self._verdict(sufficient=False), why=self.reading.declined)
         return replace(state.verdict, why=self.reading.declined, lack=self.reading.declined)
 
     def clue(self, paths: Sequence[BeamPath]) -> str:
@@ -163,18 +162,11 @@ class OfflineBeamPolicy:
         )
         return Choice(tuple(kept), tuple(scores[place] for place in kept), considered)
 
-    def _verdict(self, state: BeamState, *, sufficient: bool) -> BeamVerdict:
+    def _verdict(self, *, sufficient: bool) -> Verdict:
         answer = self.reading.answer
         assert answer is not None, "there is an answer"
         text, names = said(self.context, self.reading)
-        walked = [path for path in state.paths if path.relations]
-        return BeamVerdict(
-            sufficient,
-            text,
-            names=names,
-            relations=answer.relations[:_CITED],
-            path=max(walked, key=self._worth) if walked else None,
-        )
+        return Verdict(sufficient, text, names=names, relations=answer.relations[:_CITED])
 
     def _relation(self, option: RelationOption) -> str:
         name = predicate_words(self.graph.predicates[option.relation.predicate]) or "related to"

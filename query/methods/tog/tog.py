@@ -12,29 +12,32 @@ If they never suffice, the model answers from the paths and its own knowledge. W
 relation prunings, W entity prunings and 1 reasoning a round, and 1 final answer: 2WD + D + 1 calls.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.replies.structured import CountedModel
 from conspectus.query.answering import TopicMethod, assembling
 from conspectus.query.methods.tog.beam import (
     BeamPath,
-    BeamPolicy,
     BeamState,
     RelationOption,
-    beam_search,
+    chain_to,
     discover,
     extend,
-    log_choice,
     path_label,
 )
 from conspectus.query.methods.tog.evidence import beam_answer
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
-from conspectus.query.methods.tog.pruning_offline import open_offline_policy
+from conspectus.query.methods.tog.pruning_offline import OfflineBeamPolicy, open_offline_policy
+from conspectus.query.question.topics import find_topics
 from conspectus.query.types import Answer, Say
-from conspectus.query.walk.graph_protocol import WalkGraph, open_walk_graph
-from conspectus.query.walk.log import WalkLog
+from conspectus.query.walk.decisions import WalkLog, log_choice, log_verdict
+from conspectus.query.walk.graph import WalkGraph, open_walk_graph
+
+BeamPolicy: TypeAlias = LlmBeamPolicy | OfflineBeamPolicy
+"""What makes the decisions of a walk. One that fails keeps nothing and gives the reason."""
 
 
 class Tog(TopicMethod):
@@ -47,7 +50,7 @@ class Tog(TopicMethod):
         counted = CountedModel(self._model) if self._model else None
         if counted:
             policy = LlmBeamPolicy(context, counted, question, combined=False, own_answer=True)
-            topics = graph.topics(question, given, most=max(settings.width, 3))
+            topics = find_topics(context, question, given, most=max(settings.width, 3))
         else:
             policy, topics = open_offline_policy(context, question, given)
         log = WalkLog()
@@ -82,3 +85,50 @@ async def _advance(graph: WalkGraph, policy: BeamPolicy, log: WalkLog, width: in
         for place, entity_score in zip(choice.kept, choice.scores, strict=True):
             found.append((relation_score * entity_score, candidates[place]))
     return [path for _, path in sorted(found, key=lambda scored: -scored[0])[:width]]
+
+
+async def beam_search(
+    state: BeamState,
+    policy: BeamPolicy,
+    log: WalkLog,
+    *,
+    rounds: int,
+    advance: Callable[[BeamState], Awaitable[list[BeamPath]]],
+    refocus: Callable[[BeamState], Awaitable[None]] | None = None,
+    answer_in_last_round: bool = False,
+) -> None:
+    """Walk up to `rounds` steps; the state then has the verdict and the depth reached.
+
+    Args:
+        state: The initial state; updated in place.
+        policy: Makes the decisions.
+        log: Records every decision and the final paths.
+        rounds: The maximum depth D.
+        advance: One round of pruning; returns the W best extended paths and may set the texts of the state.
+        refocus: Called between rounds to set the next query.
+        answer_in_last_round: Whether the verdict of the last round is a best effort.
+    """
+    ended = ""
+    for depth in range(1, rounds + 1) if state.paths else ():
+        previous, state.depth, state.last = state.depth, depth, answer_in_last_round and depth == rounds
+        paths = await advance(state)
+        if not paths:
+            state.depth, ended = previous, "nothing leads on"
+            if answer_in_last_round and (state.texts or previous):  # a walk that ends early also gives its best effort
+                state.last = True
+                state.verdict = await policy.judge(state)
+                log_verdict(log, "reasoning", state.depth, state.verdict, "the last step")
+            break
+        state.paths = paths
+        state.verdict = await policy.judge(state)
+        log_verdict(log, "reasoning", state.depth, state.verdict, f"{len(paths)} paths")
+        if state.verdict.sufficient:
+            break
+        if refocus and depth < rounds:
+            await refocus(state)
+    log.chains += [chain_to(path, int(path.entities[0]), ended) for path in state.paths if path.relations]
+    if not state.verdict.sufficient:
+        final = await policy.finish(state)
+        if final is not state.verdict:
+            state.verdict = final
+            log_verdict(log, "answer", state.depth, state.verdict)

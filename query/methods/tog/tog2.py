@@ -27,18 +27,14 @@ from conspectus.prompts.replies.structured import CountedModel
 from conspectus.query.answer_writing.extractive import quote_evidence
 from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.context import Context, IndexRetriever
-from conspectus.query.graph_question.declining import says_what_was_unmet
+from conspectus.query.graph_question.confidence import says_what_was_unmet
 from conspectus.query.methods.tog.beam import (
     CONTEXT_CHUNKS,
     BeamPath,
-    BeamPolicy,
     BeamState,
     EvidenceText,
-    beam_search,
     discover,
     extend,
-    log_choice,
-    log_verdict,
     path_label,
     returns_to_start,
 )
@@ -53,11 +49,12 @@ from conspectus.query.methods.tog.evidence import (
 )
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
 from conspectus.query.methods.tog.pruning_offline import open_offline_policy
-from conspectus.query.question.topics import Topics
-from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
+from conspectus.query.methods.tog.tog import BeamPolicy, beam_search
+from conspectus.query.question.topics import find_topics
+from conspectus.query.types import Answer, Evidence, Say, Topics, ignore_pieces
 from conspectus.query.types.trace import Considered
-from conspectus.query.walk.graph_protocol import WalkGraph, open_walk_graph
-from conspectus.query.walk.log import WalkLog
+from conspectus.query.walk.decisions import WalkLog, log_choice, log_verdict
+from conspectus.query.walk.graph import WalkGraph, open_walk_graph
 from conspectus.query.walk.passages import has_documents, has_imported_graph
 
 _ALPHA = 0.8  # the paper's: the first four chunks have 96 % of the weight
@@ -123,7 +120,7 @@ class Tog2Walk:
         state = BeamState(self.question, self.policy.start(kept), texts)
         self._read = list(texts)
         state.verdict = await self.policy.judge(state)
-        log_verdict(self.log, "reasoning", state, "the topics' chunks")
+        log_verdict(self.log, "reasoning", 0, state.verdict, "the topics' chunks")
         if state.verdict.sufficient:
             return state
         if kept:
@@ -243,7 +240,7 @@ class Tog2(TopicMethod):
         walk = Tog2Walk(context, policy, assembly.question)
         state = await walk.run(topics.rows)
         passages, verdict = walk.passages.best(), state.verdict
-        own_graph = has_imported_graph(context) or not stated_in_documents(context, verdict.path)
+        own_graph = has_imported_graph(context) or not stated_in_documents(context, verdict.relations)
         if not has_documents(context) or (verdict.sufficient and own_graph):
             return beam_answer(assembly, context, state, walk.log, passages)
         evidence = Evidence(passages, trace=walk.log.steps(), walk=walk.log.trace())
@@ -274,7 +271,7 @@ class Tog2Retriever(IndexRetriever):
 
 
 def _linked(context: Context, question: str, given: Sequence[str] | None = None) -> Topics:
-    return open_walk_graph(context).topics(question, given, most=max(context.settings.tog.width, 3))
+    return find_topics(context, question, given, most=max(context.settings.tog.width, 3))
 
 
 def _llm_policy(context: Context, model: LanguageModel, question: str) -> LlmBeamPolicy:

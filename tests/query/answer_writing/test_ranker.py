@@ -17,7 +17,7 @@ from conspectus.query.answer_writing.features import (
     next_features,
     statement_features,
 )
-from conspectus.query.answer_writing.ranker import SETS, reader_weights
+from conspectus.query.answer_writing.support import SETS, reader_weights
 from conspectus.query.context import Context
 from conspectus.query.logistic import Logistic, probability
 from conspectus.query.types import Passage

@@ -1,4 +1,4 @@
-from conspectus.query.citations.alignment import aligned_span
+from conspectus.query.citations.matching import aligned_span
 from conspectus.query.types import Passage
 
 PASSAGE = Passage(

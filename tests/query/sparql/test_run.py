@@ -6,8 +6,7 @@ import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.query.context import Context
 from conspectus.query.filter.documents import filtered
-from conspectus.query.sparql.process import SparqlProcess
-from conspectus.query.sparql.run import query
+from conspectus.query.sparql.run import SparqlProcess, query
 from conspectus.query.sparql.schema import predicates
 from conspectus.query.sparql.store import PREFIXES, open_store
 from conspectus.storage.errors import IndexCorrupt, SparqlError, UsageError

@@ -9,7 +9,7 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.graph_question.mentions import open_names
 from conspectus.query.graph_question.reader import read_graph_question
-from conspectus.query.question.topics import link_topics, open_graph_names
+from conspectus.query.question.topics import link_topics
 from conspectus.query.walk import graph as graphs
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.derived import derived_folder
@@ -40,14 +40,13 @@ def test_what_is_mapped_is_what_is_computed(films_index: Context, root: Path, mo
         assert list(graph.relation_ids) == list(expected.relation_ids)
         assert [read_graph_question(mapped, question).answer for question in QUESTIONS] == answers
         assert [link_topics(mapped, question) for question in QUESTIONS] == topics
-    assert {"graph", "names", "topics"} <= {folder.name for folder in (root / "cache").iterdir()}
+    assert {"graph", "names"} <= {folder.name for folder in (root / "cache").iterdir()}
 
 
 def test_damaged_files_are_named(films_index: Context, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphs, "LARGE", 1)
     first = replace(films_index, index=StoredIndex.open(root))
     open_names(first)
-    open_graph_names(first)
     for path in (root / "cache").rglob("*.*"):
         if path.suffix in (".npy", ".arrow"):
             path.write_bytes(b"nonsense")

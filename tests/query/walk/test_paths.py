@@ -3,9 +3,9 @@
 import networkx
 import numpy as np
 import pytest
+from conspectus.query.methods.plan.connecting_paths import connecting_paths
 from conspectus.query.types.trace import Hop
 from conspectus.query.walk.graph import KnowledgeGraph
-from conspectus.query.walk.paths import connecting_paths
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,11 +1,9 @@
 """What the corpus says about a subject: the most relevant statements of the parts that mention it.
 
-1. passages    the best by BM25 and by meaning, fused (RRF)
+1. passages    the best by words and by meaning (`ppr/seeds.py`)
 2. statements  those that together answer, chosen as for any other question (`answer_writing/extractive`)
 3. themes      the parts that they are in, the best first: top-level sections of documents, or conversations
 """
-
-from collections import defaultdict
 
 import numpy as np
 import regex
@@ -16,6 +14,7 @@ from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.overview.parts import APART, FEWEST_PARTS, short
 from conspectus.query.methods.graphrag.overview.themes import Theme, most_themes
+from conspectus.query.methods.ppr.seeds import text_scores
 from conspectus.query.question.kinds import LANGUAGES, kind_of
 from conspectus.query.question.question import open_question
 from conspectus.storage.records import Document
@@ -26,7 +25,6 @@ from conspectus.storage.text.language import language_of_question, unknown_to_en
 QUOTED_WORDS = 150  # at most: a paragraph of about ten sentences
 _PASSAGES = 30
 """Number of passages considered."""
-_RRF = 60
 _REASONS = regex.compile(
     r"\b(?:reasons?|causes?|gründe|raisons|razones)\b.{0,40}?\b(?:for|of|to|why|für|warum|de|pour|por|para)\s+(?P<what>.{3,})",
     regex.I,
@@ -96,14 +94,9 @@ def _is_foreign(context: Context, question: str) -> bool:
 
 def _best_rows(context: Context, question: str) -> list[int]:
     """Return the rows of the passages that are nearest to a question, by words and by meaning."""
-    asked = open_question(context, question)
-    scores: defaultdict[int, float] = defaultdict(float)
-    by_words = np.argsort(-asked.bm25_scores, kind="stable")[: min(2 * _PASSAGES, np.count_nonzero(asked.bm25_scores))]
-    _, by_meaning = context.chunk_vectors.search(asked.vector[np.newaxis], 2 * _PASSAGES)
-    for ranking in (by_words, by_meaning[0]):
-        for rank, row in enumerate(ranking.tolist(), start=1):
-            scores[row] += 1 / (_RRF + rank)
-    return sorted(scores, key=lambda row: (-scores[row], row))[:_PASSAGES]
+    near = text_scores(context, open_question(context, question))
+    best: list[int] = near.rows[np.argsort(-near.scores, kind="stable")[:_PASSAGES]].tolist()
+    return best
 
 
 def _part_of(document: Document, at: int) -> tuple[str, str]:

@@ -5,8 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from conspectus.query.methods.complete.compute import compute
-from conspectus.query.methods.complete.conditions import Operation, Plan, of_numbers
+from conspectus.query.methods.complete.conditions import Operation, Plan, compute, of_numbers
 from conspectus.query.methods.complete.sets import Rows, Table
 from conspectus.query.methods.complete.values import numbers_of, numbers_of_columns
 from hypothesis import given

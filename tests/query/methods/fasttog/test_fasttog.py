@@ -136,7 +136,7 @@ def test_the_calls_reach_the_bound_where_no_answer_comes_and_never_pass_it(
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        ('{"answer": "none"}', "the model chose none"),
+        ('{"answer": "none"}', "the model finds none that helps"),
         ("I would rather not say which of them helps, or Z.", "the reply cannot be used"),
         (FakeReply("no", status=400), "no reply"),
     ],

@@ -14,7 +14,7 @@ from conspectus.query.context import Context
 from conspectus.query.filter.documents import filtered
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import drift
-from conspectus.query.methods.graphrag.drift_offline import CONTEXT_TOKENS
+from conspectus.query.methods.graphrag.drift import CONTEXT_TOKENS
 from conspectus.query.types import Answer
 from conspectus.storage.records import Document, Relation, Report
 
@@ -97,7 +97,7 @@ def test_the_questions_of_the_best_branch_come_first_and_none_twice(harbour: Con
     assert len(asked) == len(set(asked)) == 4
     assert QUESTION not in asked
     assert set(asked[2:]) == {"What is Port Alma?", "Who is Hugo Wren?"}
-    assert [each.name for each in answer.trace] == ["primer", "round 1", "round 2", "reduce"]
+    assert [each.name for each in answer.trace] == ["primer", "round 1", "round 2", "reduce", "reduce"]
 
 
 def test_a_question_its_follow_ups_and_its_answer(harbour: Context, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import dynamic
-from conspectus.query.methods.graphrag.dynamic import DynamicReports, ModelRater, SimilarityRater
+from conspectus.query.methods.graphrag.dynamic import DynamicReports
 from conspectus.query.methods.graphrag.map_input import Selected
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Community, Report
@@ -29,7 +29,7 @@ def by_chance(request: FakeRequest) -> str:
 def select(context: Context) -> Selected:
     model = context.model
     assert model
-    return asyncio.run(DynamicReports(context, ModelRater(context, model)).select(QUESTION))
+    return asyncio.run(DynamicReports(context, model).select(QUESTION))
 
 
 def covered(context: Context, selected: Selected) -> list[str]:
@@ -67,7 +67,7 @@ def test_what_could_not_be_rated_is_kept(context: Context, tmp_path: Path) -> No
 
 
 def test_without_a_model_closeness_rates(context: Context) -> None:
-    selector = DynamicReports(context, SimilarityRater(context))
+    selector = DynamicReports(context, None)
     near = asyncio.run(selector.select(QUESTION))
     entities = covered(context, near)
     assert len(entities) == len(set(entities)) > 0

@@ -61,9 +61,10 @@ def test_the_budget_and_its_shares_are_never_exceeded(
         patch.setattr(local, "TEXT_SHARE", text_share)
         found = find_context(choosing(context, local_search={"context_tokens": limit}), question)
     assert found.n_tokens == count_tokens(found.text) <= limit
-    assert found.n_tokens == sum(each.n_tokens for each in found.sections)
-    tokens = {each.name: each.n_tokens for each in found.sections}
-    text, reports = tokens.pop("Passages", 0), tokens.pop("Reports", 0)
+    sections = re.findall(r"(\d+) of \d+ ([a-z ]+), (\d+) tokens", found.trace[-1].detail)
+    tokens = {name: int(n_tokens) for _, name, n_tokens in sections}
+    assert found.n_tokens == sum(tokens.values())
+    text, reports = tokens.pop("passages", 0), tokens.pop("reports", 0)
     assert reports <= report_share * limit
     assert sum(tokens.values()) <= (1 - report_share - text_share) * limit + 1e-6
     assert numbers(found, Chunk) or text_share * limit < 40
@@ -71,7 +72,7 @@ def test_the_budget_and_its_shares_are_never_exceeded(
     for number, each in enumerate(found.units, start=1):
         assert found.text.count(f"[{number}]") >= 1
         assert each.unit.statements()
-    assert sum(each.kept for each in found.sections) == len(found.units)
+    assert sum(int(kept) for kept, *_ in sections) == len(found.units)
 
 
 def test_claims_are_shown_with_whether_they_hold_and_when(harbour: Context) -> None:
@@ -128,7 +129,7 @@ def test_a_question_and_its_answer(harbour: Context, tmp_path: Path) -> None:
     assert found.usage.units == sum(
         map(len, (evidence.passages, evidence.reports, evidence.entities, evidence.relations, evidence.claims))
     )
-    assert [each.name for each in found.trace] == ["link", "context", "read"]
+    assert [each.name for each in found.trace] == ["link", "context", "read", "local"]
     assert "the question names Harbour Bank, Otto Brand" in found.trace[0].detail
 
 

@@ -8,9 +8,8 @@ from conspectus.query.context import Context
 from conspectus.query.conversation.history import Conversation
 from conspectus.query.conversation.session import append_turn, read_session
 from conspectus.query.methods.gretriever import retrieval
-from conspectus.query.methods.gretriever.carry_over import MOST, decayed, kept_of
-from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
-from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph
+from conspectus.query.methods.gretriever.retrieval import kept_of, retrieve_subgraph
+from conspectus.query.types.subgraph import MOST, NO_PRIZES, CarriedPrizes, RetrievedSubgraph, decayed
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import load_settings

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
@@ -73,14 +74,19 @@ def test_a_setting_makes_the_trained_prompt_answer(films_index: Context, tmp_pat
 
 def test_an_answer_rests_on_the_edges_of_the_nodes_it_names(films_index: Context) -> None:
     subgraph = retrieve_subgraph(films_index, QUESTION).subgraph
-    answer = read_written(films_index, subgraph, "ada mirren|Nobody")
+
+    def read(written: str) -> Answer:
+        with assembling(QUESTION, "gretriever:soft") as assembly:
+            return read_written(assembly, films_index, subgraph, written)
+
+    answer = read("ada mirren|Nobody")
     assert answer.names == ("Ada Mirren", "Nobody")
     assert answer.text.startswith("Ada Mirren, Nobody [1]")
     assert {("Grey Heron", "Ada Mirren")} <= {(each.source, each.target) for each in answer.triples}
     assert all("Ada Mirren" in (each.source, each.target) for each in answer.triples)
-    unfounded = read_written(films_index, subgraph, "Nobody")
+    unfounded = read("Nobody")
     assert (unfounded.text, unfounded.triples, unfounded.known) == ("Nobody", (), False)
-    assert read_written(films_index, subgraph, " | ").text == NO_ANSWER
+    assert read(" | ").text == NO_ANSWER
 
 
 def test_what_does_not_fit_is_told_in_one_line(films_index: Context, tmp_path: Path) -> None:
