@@ -67,13 +67,17 @@ class ExtractiveReader:
             evidence = await self._retriever.retrieve(question, self._context.settings.answer.passages)
             evidence = await self._with_parts(question, evidence)
             found = read_quotes(self._context, question, evidence.passages)
-            if found.reason:
-                evidence, found = await self._in_two_steps(question, evidence, found)
+            evidence, found = await self._in_two_steps(question, evidence, found)
             return write_quotes(assembly, self._context, evidence, found, say)
 
     async def _in_two_steps(self, question: str, evidence: Evidence, found: "Found") -> "tuple[Evidence, Found]":
-        """Return what answers a question that describes a thing, asked with the thing's name; else what was found."""
-        for step in first_steps(self._context, question, found.quotes):
+        """Return what answers a question that describes a thing, asked with the thing's name; else what was found.
+
+        A statement that only says what is described is no answer if it lacks the kind that is asked for.
+        """
+        steps = list(first_steps(self._context, question, found.quotes))
+        explains = any(step.quote.span == quote.span for step in steps for quote in found.chosen[:1])
+        for step in steps if found.reason or explains else ():
             more = await self._retriever.retrieve(step.question, self._context.settings.answer.passages)
             second = read_quotes(self._context, step.question, more.passages)
             told = set() if second.reason else second.chosen[0].held.told - step.name
@@ -81,6 +85,9 @@ class ExtractiveReader:
                 first = [] if any(_repeats(step.quote, each) for each in second.chosen) else [step.quote]
                 trace = (*evidence.trace, Step("two steps", f"{step.described}: {step.question}"), *more.trace)
                 return replace(more, trace=trace), replace(second, chosen=[*first, *second.chosen])
+        if explains and kind_in(asked_of(self._context, question), found.chosen[0].text)[0] is False:
+            reason = "the nearest sentence only says what the question describes"
+            return evidence, replace(found, chosen=[], reason=reason, nearest=found.chosen[0].text)
         return evidence, found
 
     async def _with_parts(self, question: str, evidence: Evidence) -> Evidence:
