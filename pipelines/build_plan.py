@@ -32,7 +32,7 @@ STEPS = dict.fromkeys(
         "split bm25 links annotate extract resolve join date synonyms walk describe communities report embed import"
     ).split(),
     1,
-) | {"annotate": RULES, "resolve": 4, "import": 2, "communities": 2}
+) | {"annotate": RULES, "bm25": 2, "resolve": 4, "import": 2, "communities": 2}
 """The steps of a build, in the order of the data, and their versions: 1, or what is listed after `|`.
 
 They are part of the fingerprint. Raise the version of a step when its results change: without that, the next build of

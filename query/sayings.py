@@ -32,8 +32,16 @@ def saying(key: str, question: str, *told: object) -> str:
         >>> saying("in short", "Wann wurde die Brauerei gegründet?", 1862)
         'Kurz: 1862'
     """
-    sentences = _table()[key]
-    return sentences[language_of_question(question, tuple(sentences)) or "en"].format(*told)
+    return said(key, language_of_question(question, tuple(_table()[key])) or "en", *told)
+
+
+def said(key: str, language: str, *told: object) -> str:
+    """Return a sentence in one of the languages of `sayings.txt`, with what is told in its places.
+
+    >>> said("of all", "fr", 2, 7, said("documents", "fr"))
+    '2 sur 7 documents'
+    """
+    return _table()[key][language].format(*told)
 
 
 def name_of_language(code: str) -> str:

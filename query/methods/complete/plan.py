@@ -27,14 +27,22 @@ from conspectus.query.methods.complete.conditions import (
     of_days,
     of_numbers,
 )
-from conspectus.query.methods.complete.marks import BEST, Mark, Marker, has_word
+from conspectus.query.methods.complete.marks import BEST, Mark, Marker
+from conspectus.query.methods.complete.question_words import (
+    BEHIND,
+    DECIMAL_COMMA,
+    JOINED,
+    has_word,
+    is_character,
+    joined,
+    keys_of,
+    small_words,
+)
 from conspectus.query.methods.complete.sets import SENDER, Table
 from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of
 from conspectus.query.methods.complete.vocabulary import Vocabulary
-from conspectus.storage.text.language import function_words
 from conspectus.storage.text.literals import Literal as DateOrNumber
 from conspectus.storage.text.literals import parse_literal
-from conspectus.storage.text.names import word_keys
 
 MOST_TOKENS = 40
 """Words of a question that can have a plan."""
@@ -45,8 +53,10 @@ _SETS = frozenset(
 _ASKING = frozenset(("count", "list", "which"))
 _UNSETTLED = frozenset(("unclear", "unsupported", "not"))
 """Roles of words that have to belong to something."""
-_PREPOSITIONS = frozenset(("since", "after", "per"))
-"""Roles of words that are other prepositions too: "desde", "nach", "by"."""
+_PREPOSITIONS = frozenset(("since", "after", "before", "per"))
+"""Roles of words that are other prepositions too: "desde", "nach", "voor", "by"."""
+_NOUN_FIRST = frozenset(("zh", "ja", "ko", "tr"))
+"""Languages in which "how many" may stand behind what is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,24 @@ def plan_for(tokens: Sequence[str], table: Table, vocabulary: Vocabulary, langua
         return NoPlan(str(unclear), sum(mark.of_table for mark in reading.marks), reading.computes)
 
 
+def _tests_first(marks: Sequence[Mark]) -> list[Mark]:
+    """Return marks with the tests that stand behind their values (20 以上) before them."""
+    found: list[Mark] = []
+    for mark in marks:
+        if mark.roles == {"filler"}:
+            continue
+        place = len(found)
+        if BEHIND in mark.roles and found and (found[-1].column is not None or _is_value(found[-1])):
+            two = "between" in mark.roles and len(found) > 1 and _is_value(found[-2])
+            place -= 1 + two
+        found.insert(place, mark)
+    return found
+
+
+def _is_value(mark: Mark) -> bool:
+    return bool(mark.number or mark.days or mark.month)
+
+
 class _Reading:
     """The reading of one question over one set."""
 
@@ -87,7 +115,7 @@ class _Reading:
         self._table = table
         self._language = language
         self._tokens = tokens
-        self._plain = function_words(language) | function_words("en")
+        self._plain = small_words(language) | small_words("en")
         self.marks = Marker(table, vocabulary, language, tokens).marks()
         self._used: set[int] = set()
         self.computes = False
@@ -116,23 +144,28 @@ class _Reading:
         group: int | None = None
         pending: list[Mark] = []
         waiting: list[Mark] = []  # the first value after "between"
-        for mark, after in zip_longest(self.marks, self.marks[1:]):
-            roles = {role for each in pending for role in each.roles}
+        marks = _tests_first(self.marks)
+        for mark, after in zip_longest(marks, marks[1:]):
+            near = [each for each in pending if not each.roles & {*BEST} or each.last == mark.first]
+            roles = {role for each in near for role in each.roles}
             if mark.cells:
                 found.append(of_cells(self._table, mark.column or 0, mark.cells, negated="not" in roles))
-                self._used |= {each.first for each in pending if "not" in each.roles}
-            elif mark.number or mark.days or mark.month:
+                self._used |= {each.first for each in near if "not" in each.roles}
+            elif _is_value(mark):
                 counted = [after] if mark.number and after is not None and after.first == mark.last else []
                 self._check_counted(mark, counted)
+                if mark.number and after is not None and after.first == max((each.last for each in near), default=0):
+                    counted = [after]  # "10'dan fazla kiralama"
                 if "between" in roles and not waiting:
                     waiting.append(mark)
                     continue
                 compared = [*mentioned, *(each for each in counted if each.column is not None)]
                 found.append(self._of_values(roles, [*waiting, mark], compared))
-                self._used |= {each.first for each in pending if "not" not in each.roles}
+                self._used |= {each.first for each in near if "not" not in each.roles}
                 waiting = []
             elif mark.column is not None:
-                if "per" in roles:
+                of_cell = after is not None and bool(after.cells) and after.column == mark.column
+                if "per" in roles and not of_cell:  # "na stacji Lido" is no group
                     if group is not None:
                         raise Unclear("it asks for groups of groups")
                     group = mark.column
@@ -162,7 +195,7 @@ class _Reading:
         if marks[0].number and not self._is_year(marks[0], test, dated):
             if test is None or test in ("after", "since", "before"):
                 raise Unclear(f"what {marks[0].number} is, is not said")
-            usual = "," if self._language in ("de", "fr", "es") else "."
+            usual = "," if self._language in DECIMAL_COMMA else "."
             wanted = [number for mark in marks if (number := number_in(mark.number, usual)) is not None]
             said = " – ".join(mark.number for mark in marks)
             return of_numbers(self._table, self._compared(marks[0], mentioned), test, wanted, said)
@@ -201,7 +234,7 @@ class _Reading:
         return units | ({unit_of(f"1 {numbers.unit}")} if numbers and numbers.unit else set())
 
     def _of_days(self, test: Test, marks: Sequence[Mark], column: int) -> Condition:
-        said = " – ".join(" ".join(self._tokens[mark.first : mark.last]) for mark in marks)
+        said = " – ".join(joined(self._tokens[mark.first : mark.last]) for mark in marks)
         if marks[0].month:
             if test != "exactly":
                 raise Unclear(f"the year of {marks[0].month} is not said")
@@ -235,7 +268,7 @@ class _Reading:
         """Raise Unclear if a word of the question is not accounted for."""
         known = {place for mark in self.marks for place in range(mark.first, mark.last)}
         for place, token in enumerate(self._tokens):
-            if place not in known and any(key not in self._plain for key in word_keys(token)):
+            if place not in known and any(key not in self._plain for key in keys_of(token)):
                 raise Unclear(f"what {token!r} is, is not known")
         nouns = [noun for mark, noun in pairwise(self.marks) if mark.roles & _ASKING and not noun.roles & _ASKING]
         for mark in self.marks:
@@ -244,9 +277,9 @@ class _Reading:
             other = mark.roles & _SETS and not mark.roles & self._own_sets()
             if other and not (mark.roles == {"documents"} and mark not in nouns):
                 raise Unclear(f"it asks for other sets: {', '.join(sorted(mark.roles))}")
-            words = " ".join(self._tokens[mark.first : mark.last])
+            words = joined(self._tokens[mark.first : mark.last])
             preposition = words.casefold() in self._plain and mark.roles & _PREPOSITIONS
-            if mark.roles & _UNSETTLED or (mark.roles and mark.roles <= {*TESTS, "per"} and not preposition):
+            if mark.roles & _UNSETTLED or (mark.roles and mark.roles <= {*TESTS, "per", BEHIND} and not preposition):
                 raise Unclear(f"what {words!r} means here, is not clear")
 
     def _own_sets(self) -> set[str]:
@@ -259,14 +292,15 @@ class _Reading:
         """Return the plan for the rows whose texts have the words of the question that are no words of questions."""
         found: list[list[str]] = [[]]
         spoken = {place for mark in self.marks if mark.roles for place in range(mark.first, mark.last)}
+        spoken -= {mark.first for mark in self.marks if self._is_part_of_word(mark, spoken)}
         for place, token in enumerate(self._tokens):
-            if place in spoken or (not found[-1] and not set(word_keys(token)) - self._plain):
+            if place in spoken or (not found[-1] and not set(keys_of(token)) - self._plain):
                 found += [[]] if found[-1] else []
             else:
                 found[-1].append(token)
-        while found[-1] and not set(word_keys(found[-1][-1])) - self._plain:
+        while found[-1] and not set(keys_of(found[-1][-1])) - self._plain:
             found[-1].pop()
-        phrases_ = tuple(" ".join(each) for each in found if each)
+        phrases_ = tuple(joined(each) for each in found if each)
         if self._table.kind not in ("documents", "messages") or self._table.kind not in self._roles():
             raise Unclear("texts of other sets are not searched")
         if not phrases_ or self._roles() & {*_UNSETTLED, *BEST, "or", "sum", "mean"}:
@@ -275,11 +309,25 @@ class _Reading:
             self._table, "count" if "count" in self._roles() else "list", mentions=phrases_, matched=len(phrases_)
         )
 
+    def _is_part_of_word(self, mark: Mark, spoken: set[int]) -> bool:
+        """Return whether a mark is one character of a word that is no word of questions: 列 in 列车."""
+        if mark.roles <= {"filler"} or not is_character(keys_of("".join(self._tokens[mark.first : mark.last]))):
+            return False
+        beside = ((mark.first, mark.first - 1), (mark.last, mark.last))
+        return any(
+            0 <= other < len(self._tokens)
+            and self._tokens[joint].startswith(JOINED)
+            and other not in spoken
+            and not set(keys_of(self._tokens[other])) <= self._plain
+            for joint, other in beside
+            if joint < len(self._tokens)
+        )
+
     def _lines(self) -> Plan:
         """Return the plan that counts the lines with all words of the question that are no words of questions."""
         spoken = {place for mark in self.marks if mark.roles for place in range(mark.first, mark.last)}
         left = [token for place, token in enumerate(self._tokens) if place not in spoken]
-        wanted = tuple(token for token in left if set(word_keys(token)) - self._plain)
+        wanted = tuple(token for token in left if set(keys_of(token)) - self._plain)
         if "count" not in self._roles() or len(wanted) < 2 or self._roles() & {*_UNSETTLED, *BEST, "sum", "mean"}:
             raise Unclear("which lines are counted, is not clear")
         return Plan(self._table, "count", mentions=wanted, matched=len(wanted))
@@ -298,9 +346,13 @@ class _Reading:
         numeric = {at for at, each in enumerate(table.numbers) if each and not table.names_things[at]}
         measures = list(dict.fromkeys(mark.column for mark in mentioned if mark.column in numeric))
         labels = list(dict.fromkeys(mark.column for mark in mentioned if mark.column not in numeric))
-        bests = list(dict.fromkeys(role for mark in self.marks for role in BEST if role in mark.roles))
+        unused = [mark for mark in self.marks if mark.first not in self._used or mark.of_table]
+        bests = list(dict.fromkeys(role for mark in unused for role in BEST if role in mark.roles))
         best = bests[0] if bests else ""
-        counts = sum("count" in mark.roles for mark in self.marks)
+        if bests or "mean" in roles:  # "how much is the highest fee?"
+            roles = {role for mark in self.marks if not {"how much", "sum"} <= mark.roles for role in mark.roles}
+        told = [Mark(0, 0), *(mark for mark in self.marks if mark.roles != {"filler"})]
+        counts = sum("count" in mark.roles and "count" not in before.roles for before, mark in pairwise(told))
         if len(bests) > 1 or counts > 1 or ("sum" in roles and "mean" in roles):
             raise Unclear("it asks for several things")
         if table.doubt and (best or roles & {"sum", "mean", "count"}):
@@ -372,7 +424,9 @@ class _Reading:
                 raise Unclear("which column of dates is meant, is not said")
             return replace(plan, operation=operation, measure=dated[0])
         if best in ("dearest", "cheapest"):
-            priced = [at for at in numeric if has_word(table, "price", at)]
+            priced = [at for at in numeric if has_word(table.columns[at].name, "price")]
+            if not set(priced).issuperset(measures):
+                raise Unclear("what is asked of the dearest or cheapest, is another number")
             return replace(plan, operation=operation, measure=self._only(measures, set(priced)))
         if best in ("most", "least") and not measures:
             return self._most_rows(plan, best, labels, named=named)
@@ -405,13 +459,17 @@ class _Reading:
         table = self._table
         count = next(mark for mark in self.marks if "count" in mark.roles)
         noun = next((mark for mark in self.marks if mark.first >= count.last and mark.of_table), None)
+        if noun is None and self._language in _NOUN_FIRST:
+            noun = next((mark for mark in reversed(self.marks) if mark.of_table), None)
         things = self._roles() & self._own_sets()
         if noun is None and not things:
             raise Unclear("what is counted, is not clear")
         if noun is not None and not noun.named and (noun.cells or noun.column in measures):
             if len(measures) == 1 and not labels:
                 return self._added(replace(plan, operation="sum", measure=measures[0]))
-            counted = [at for at, each in enumerate(table.numbers) if each and has_word(table, "quantity", at)]
+            counted = [
+                at for at, each in enumerate(table.numbers) if each and has_word(table.columns[at].name, "quantity")
+            ]
             if not measures and len(counted) == 1 and not labels:
                 return replace(plan, operation="sum", measure=counted[0])
             loose = [
