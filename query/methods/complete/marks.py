@@ -89,11 +89,13 @@ class Marker:
         taken: dict[int, Mark] = {}
         most = _MOST_CHARACTERS if any(token.startswith(JOINED) for token in self._tokens) else _LONGEST_PHRASE
         for length in range(most, 0, -1):
+            fitting: list[Mark] = []
             for first in range(len(self._tokens) - length + 1):
                 if not any(place in taken for place in range(first, first + length)):
-                    mark = self._mark(first, first + length)
-                    if mark:
-                        taken |= dict.fromkeys(range(first, first + length), mark)
+                    fitting += filter(None, [self._mark(first, first + length)])
+            for mark in sorted(fitting, key=lambda mark: not mark.of_table):  # 数量 before the 总数 of 总数量
+                if not any(place in taken for place in range(mark.first, mark.last)):
+                    taken |= dict.fromkeys(range(mark.first, mark.last), mark)
         return sorted(set(taken.values()), key=lambda mark: mark.first)
 
     def _mark(self, first: int, last: int) -> Mark | None:

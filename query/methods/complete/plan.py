@@ -154,7 +154,8 @@ class _Reading:
             elif _is_value(mark):
                 counted = [after] if mark.number and after is not None and after.first == mark.last else []
                 self._check_counted(mark, counted)
-                if mark.number and after is not None and after.first == max((each.last for each in near), default=0):
+                behind = max((each.last for each in near), default=0)
+                if mark.number and after is not None and after.first == behind and self._has_numbers(after):
                     counted = [after]  # "10'dan fazla kiralama"
                 if "between" in roles and not waiting:
                     waiting.append(mark)
@@ -183,9 +184,12 @@ class _Reading:
     def _check_counted(self, mark: Mark, counted: Sequence[Mark]) -> None:
         """Raise Unclear if a number counts what the next word names ("2 kettles", "5 July") and no column has it."""
         for each in counted:
-            is_number = each.column is not None and not each.cells and self._table.numbers[each.column] is not None
-            if (each.of_table and not is_number) or each.month or each.roles & _SETS:
+            if (each.of_table and not self._has_numbers(each)) or each.month or each.roles & _SETS:
                 raise Unclear(f"what {mark.number} counts, is not clear")
+
+    def _has_numbers(self, mark: Mark) -> bool:
+        """Return whether a mark is a column of numbers."""
+        return mark.column is not None and not mark.cells and self._table.numbers[mark.column] is not None
 
     def _of_values(self, roles: set[str], marks: Sequence[Mark], mentioned: Sequence[Mark]) -> Condition:
         """Return the condition of a number or date, and of the test before it."""
@@ -229,7 +233,7 @@ class _Reading:
     def _units(self, column: int) -> set[str]:
         """Return the units of a column: of its numbers, and those that its name has."""
         numbers = self._table.numbers[column]
-        named = regex.split(r"[\s()\[\],_/]+", self._table.columns[column].name)
+        named = regex.split(r"[\s()\[\]（）,_/]+", self._table.columns[column].name)
         units = {unit_of(f"1 {word}") for word in named if word and parse_literal(f"1 {word}")}
         return units | ({unit_of(f"1 {numbers.unit}")} if numbers and numbers.unit else set())
 

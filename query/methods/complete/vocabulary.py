@@ -19,7 +19,11 @@ _LEAST_PREFIX = 4
 """Letters of a stem that another one may begin with: rented and Rentals."""
 _APART = regex.compile(r"(?<=\p{Ll})(?=\p{Lu})|[_/]")
 _UNIT = regex.compile(r"[(\[（][^)\]）]*[)\]）]|\s+in\s+\S+$")
-_PORTUGUESE_PLURAL = regex.compile(r"(?:õe|ãe)s$")
+_PLURALS = {
+    "pt": (regex.compile(r"(?:õe|ãe)s$"), "ão"),
+    "tr": (regex.compile(r"(?<=\p{L}{3})l[ae]r(?:in?|ini|inin|[dt][ae]n?|[ae])?$"), ""),
+}
+"""Forms of which the stemmers do not make the stem of the singular: estações, ürünleri."""
 _RUN = regex.compile(rf"(?:{CHARACTER.pattern}|\p{{Katakana}}|ー)+|[^\s_]+")
 
 Key = tuple[str, ...]
@@ -97,8 +101,8 @@ class Vocabulary:
         return self._stemmed(keys_of(text))
 
     def _stemmed(self, keys: Key) -> Key:
-        if self.language == "pt":  # "estações", of which the stemmer does not make "estação"
-            keys = tuple(_PORTUGUESE_PLURAL.sub("ão", key) for key in keys)
+        if plural := _PLURALS.get(self.language):
+            keys = tuple(plural[0].sub(plural[1], key) for key in keys)
         return tuple(stem_in_language(key, self.language) for key in keys)
 
     def _parts(self, name: str) -> Iterator[Key]:
