@@ -1,23 +1,13 @@
 """What the program itself says in an answer, in the language of the question: the sentences are in `sayings.txt`."""
 
 from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
 
 from conspectus.storage.text.language import language_of_question
+from conspectus.storage.text.language_tables import by_language
 
 
-@cache
 def _table() -> Mapping[str, Mapping[str, str]]:
-    table: dict[str, dict[str, str]] = {}
-    key = ""
-    for line in files("conspectus.query").joinpath("sayings.txt").read_text("utf-8").splitlines():
-        if line.startswith("["):
-            key = line.strip("[]")
-        elif line and not line.startswith("#"):
-            language, _, sentence = line.partition(": ")
-            table.setdefault(key, {})[language] = sentence
-    return table
+    return by_language("conspectus.query", "sayings.txt")
 
 
 def saying(key: str, question: str, *told: object) -> str:

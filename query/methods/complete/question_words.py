@@ -7,10 +7,10 @@ every syllable in Korean, where spaces and endings are written in several ways.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
-from importlib.resources import files
 
 import regex
 from conspectus.storage.text.language import function_words
+from conspectus.storage.text.language_tables import by_language
 from conspectus.storage.text.names import UNSPACED, word_keys
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "tr", "zh", "ja", "ko", "ar")
@@ -41,19 +41,10 @@ def keys_of(text: str) -> Phrase:
     return tuple(word_keys(text if text.isascii() else _WITHIN.sub(" ", text.translate(_ALIKE))))
 
 
-@cache
-def _table() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """Return the phrases of each role by language."""
-    table: dict[str, dict[str, tuple[str, ...]]] = {}
-    role = ""
-    for line in files("conspectus.query.methods.complete").joinpath("words.txt").read_text("utf-8").splitlines():
-        if line.startswith("["):
-            role = line.strip("[]")
-            table[role] = {}
-        elif line and not line.startswith("#"):
-            language, _, texts = line.partition(":")
-            table[role][language] = tuple(filter(None, map(str.strip, texts.split(","))))
-    return table
+def _texts(role: str, language: str) -> list[str]:
+    """Return the phrases of a role in a language."""
+    own = by_language("conspectus.query.methods.complete", "words.txt")[role].get(language, "")
+    return [text for text in map(str.strip, own.split(",")) if text]
 
 
 @cache
@@ -66,8 +57,8 @@ def phrases(language: str) -> Mapping[Phrase, frozenset[str]]:
     (['count'], ['at least', 'behind'])
     """
     found: defaultdict[Phrase, set[str]] = defaultdict(set)
-    for role, texts in _table().items():
-        for text in texts[language] if role not in _APART else ():
+    for role in by_language("conspectus.query.methods.complete", "words.txt").keys() - _APART:
+        for text in _texts(role, language):
             keys = keys_of(text)
             roles = found[(f"{JOINED}{keys[0]}", *keys[1:]) if text.startswith("-") else keys]
             roles.add("month" if role in MONTHS else role)
@@ -82,7 +73,7 @@ def words_of(role: str, languages: Collection[str] = LANGUAGES) -> frozenset[Phr
     >>> ("gesamt",) in words_of("totals"), ("gesamt",) in words_of("totals", ("en",))
     (True, False)
     """
-    return frozenset(keys_of(text) for each in languages for text in _table()[role].get(each, ()))
+    return frozenset(keys_of(text) for each in languages for text in _texts(role, each))
 
 
 @cache
