@@ -85,13 +85,16 @@ _RUN = regex.compile(r"[\p{Han}\p{Katakana}ー・]{2,}")
 _PERSON_BEFORE_TITLE = regex.compile(
     r"([\p{Han}\p{Katakana}ー]{1,6}(?:[^\P{Hiragana}はがのをにともでへや]\p{Hiragana}{0,4})?)(?:さん|氏|様|君)"
 )
-_OF_LETTERS = tuple(
-    (regex.compile(pattern), kind)
-    for pattern, kind in (
-        (r"(u(?:n?u){1,3}|ut|r)(?=t|(?<=t))", "PERSON"), (r"((?:[ur]+[wc]{0,2}|w{1,2})s)(?!s)", "ORG"),
-        (r"((?:u[ur]*|r|w)p+)", NAME), (r"((?:u|r(?=[ur]*u))(?:n?[ur])*+)(?!t)", NAME), (r"([rwc]+)", CONCEPT),
-    )
-)  # fmt: skip
+_LETTERS = {"place": "g", "person behind": "t", "organisation behind": "s", "place behind": "p", "outside": "f"}
+_OF_LETTERS = (
+    (regex.compile(r"(u(?:n?u){1,3}|ut|r)(?=t|(?<=t))"), "PERSON"),
+    (regex.compile(r"((?:[urg]+[wc]{0,2}|w{1,2})s|o)(?!s)"), "ORG"),
+    (regex.compile(r"(gp*)"), "GPE"),
+    (regex.compile(r"((?:u[ur]*|r|w)p+)"), NAME),
+    (regex.compile(r"((?:u|r(?=[ur]*u))(?:n?[ur])*+)(?!t)"), NAME),
+    (regex.compile(r"([rwc]+)"), CONCEPT),
+)
+"""What runs of pieces are, by the letters of `_letter`."""
 _SAID = regex.compile(r"[.!?…。！？，]")
 _EDGE = regex.compile(r"\b")
 _SENTENCE_START = regex.compile(r"(?:^|[.!?。！？\n][\"'”’)\]]*\s*)$")
@@ -203,7 +206,11 @@ def _unlisted(text: str, language: str) -> Iterator[Phrase]:
 
 def _letter(piece: str, language: str) -> str:
     """Return the class of a piece of a run: u for what is in no list, w for a word, c for a common one."""
-    for role, letter in (("person behind", "t"), ("organisation behind", "s"), ("place behind", "p"), ("outside", "f")):
+    for end in range(2, len(piece)):  # 北京市 and 北京大学 are words of the list
+        for role, letter in (("place behind", "g"), ("organisation behind", "o")):
+            if piece[:end] in _beside("place", language) and piece[end:] in _beside(role, language):
+                return letter
+    for role, letter in _LETTERS.items():
         if piece in _beside(role, language):
             return letter
     if len(piece) == 1:

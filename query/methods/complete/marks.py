@@ -110,8 +110,9 @@ class Marker:
         found = self._vocabulary.find(keys)
         if roles and not found.whole:
             found = Found()
+        columns = self._table.columns
         if "price" in spoken and not (found.cells or found.columns or found.named):
-            priced = (at for at, each in enumerate(self._table.numbers) if each and self._has_word("price", at))
+            priced = (at for at, each in enumerate(self._table.numbers) if each and has_word(columns[at].name, "price"))
             found = Found(columns=frozenset(priced))
         if found.cells and len({column for column, _ in found.cells}) == 1:
             column = next(iter(found.cells))[0]
@@ -142,9 +143,6 @@ class Marker:
             return Mark(first, last, frozenset({"unclear"}))
         column = among.pop()
         return Mark(first, last, column=column, cells=frozenset(code for at, code in cells if at == column))
-
-    def _has_word(self, role: str, column: int) -> bool:
-        return has_word(self._table.columns[column].name, role)
 
     def _without_counter(self, first: int, last: int) -> str:
         """Return one or two words without the second if it is a counter (台, adet); "" if it is no unit either."""

@@ -31,7 +31,6 @@ from conspectus.query.methods.complete.marks import BEST, Mark, Marker
 from conspectus.query.methods.complete.question_words import (
     BEHIND,
     DECIMAL_COMMA,
-    JOINED,
     has_word,
     is_character,
     joined,
@@ -296,7 +295,8 @@ class _Reading:
         """Return the plan for the rows whose texts have the words of the question that are no words of questions."""
         found: list[list[str]] = [[]]
         spoken = {place for mark in self.marks if mark.roles for place in range(mark.first, mark.last)}
-        spoken -= {mark.first for mark in self.marks if self._is_part_of_word(mark, spoken)}
+        parts = (mark for mark in self.marks if mark.roles & _SETS and mark.last - mark.first == 1)
+        spoken -= {mark.first for mark in parts if is_character(keys_of(self._tokens[mark.first]))}  # 列 of 列车
         for place, token in enumerate(self._tokens):
             if place in spoken or (not found[-1] and not set(keys_of(token)) - self._plain):
                 found += [[]] if found[-1] else []
@@ -311,20 +311,6 @@ class _Reading:
             raise Unclear("what is mentioned, is not clear")
         return Plan(
             self._table, "count" if "count" in self._roles() else "list", mentions=phrases_, matched=len(phrases_)
-        )
-
-    def _is_part_of_word(self, mark: Mark, spoken: set[int]) -> bool:
-        """Return whether a mark is one character of a word that is no word of questions: 列 in 列车."""
-        if mark.roles <= {"filler"} or not is_character(keys_of("".join(self._tokens[mark.first : mark.last]))):
-            return False
-        beside = ((mark.first, mark.first - 1), (mark.last, mark.last))
-        return any(
-            0 <= other < len(self._tokens)
-            and self._tokens[joint].startswith(JOINED)
-            and other not in spoken
-            and not set(keys_of(self._tokens[other])) <= self._plain
-            for joint, other in beside
-            if joint < len(self._tokens)
         )
 
     def _lines(self) -> Plan:
