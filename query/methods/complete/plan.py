@@ -116,6 +116,7 @@ class _Reading:
         self._tokens = tokens
         self._plain = small_words(language) | small_words("en")
         self.marks = Marker(table, vocabulary, language, tokens).marks()
+        self._roles = {role for mark in self.marks for role in mark.roles}
         self._used: set[int] = set()
         self.computes = False
 
@@ -123,17 +124,17 @@ class _Reading:
 
     def plan(self) -> Plan:
         """Return the plan; raises Unclear."""
-        if "mention" in self._roles():
+        if "mention" in self._roles:
             return self._mentioning()
         if self._table.kind == "lines":
             return self._lines()
         conditions, mentioned, group = self._conditions()
         self._check_words()
-        asked = self._roles() & {"sum", "mean", "count", *BEST}
-        one = asked == {"sum"} and "how much" in self._roles()  # of one thing, unless it says "in all"
+        asked = self._roles & {"sum", "mean", "count", *BEST}
+        one = asked == {"sum"} and "how much" in self._roles  # of one thing, unless it says "in all"
         self.computes = self._table.kind != "statements" and bool(asked) and not one
         plan = self._operation(mentioned, group, conditions)
-        own = bool(self._roles() & self._own_sets() and self._table.kind != "statements")
+        own = bool(self._roles & self._own_sets() and self._table.kind != "statements")
         return replace(plan, matched=own + sum(mark.of_table + mark.named for mark in self.marks))
 
     def _conditions(self) -> tuple[tuple[Condition, ...], list[Mark], int | None]:
@@ -272,7 +273,7 @@ class _Reading:
         known = {place for mark in self.marks for place in range(mark.first, mark.last)}
         for place, token in enumerate(self._tokens):
             if place not in known and any(key not in self._plain for key in keys_of(token)):
-                raise Unclear(f"what {token!r} is, is not known")
+                raise Unclear(f"what {joined([token])!r} is, is not known")
         nouns = [noun for mark, noun in pairwise(self.marks) if mark.roles & _ASKING and not noun.roles & _ASKING]
         for mark in self.marks:
             if mark.first in self._used or mark.of_table:
@@ -305,12 +306,12 @@ class _Reading:
         while found[-1] and not set(keys_of(found[-1][-1])) - self._plain:
             found[-1].pop()
         phrases_ = tuple(joined(each) for each in found if each)
-        if self._table.kind not in ("documents", "messages") or self._table.kind not in self._roles():
+        if self._table.kind not in ("documents", "messages") or self._table.kind not in self._roles:
             raise Unclear("texts of other sets are not searched")
-        if not phrases_ or self._roles() & {*_UNSETTLED, *BEST, "or", "sum", "mean"}:
+        if not phrases_ or self._roles & {*_UNSETTLED, *BEST, "or", "sum", "mean"}:
             raise Unclear("what is mentioned, is not clear")
         return Plan(
-            self._table, "count" if "count" in self._roles() else "list", mentions=phrases_, matched=len(phrases_)
+            self._table, "count" if "count" in self._roles else "list", mentions=phrases_, matched=len(phrases_)
         )
 
     def _lines(self) -> Plan:
@@ -318,15 +319,12 @@ class _Reading:
         spoken = {place for mark in self.marks if mark.roles for place in range(mark.first, mark.last)}
         left = [token for place, token in enumerate(self._tokens) if place not in spoken]
         wanted = tuple(token for token in left if set(keys_of(token)) - self._plain)
-        if "count" not in self._roles() or len(wanted) < 2 or self._roles() & {*_UNSETTLED, *BEST, "sum", "mean"}:
+        if "count" not in self._roles or len(wanted) < 2 or self._roles & {*_UNSETTLED, *BEST, "sum", "mean"}:
             raise Unclear("which lines are counted, is not clear")
         return Plan(self._table, "count", mentions=wanted, matched=len(wanted))
 
-    def _roles(self) -> set[str]:
-        return {role for mark in self.marks for role in mark.roles}
-
     def _operation(self, mentioned: Sequence[Mark], group: int | None, conditions: tuple[Condition, ...]) -> Plan:
-        table, roles = self._table, self._roles()
+        table, roles = self._table, self._roles
         plan = Plan(table, "list", conditions, group=group)
         several = sum(bool(mark.cells) for mark in self.marks) > 1  # names: "rooms of Ada and Ben?"
         if table.kind == "statements" and not roles & _ASKING and not several:
@@ -353,7 +351,9 @@ class _Reading:
             if labels and not measures:
                 raise Unclear(f"the numbers of {table.columns[labels[0] or 0].name} are not clear")
             plan = replace(plan, operation="mean" if "mean" in roles else "sum", measure=self._only(measures, numeric))
-            return self._best_group(plan, best, labels) if best else self._without_labels(plan, labels)
+            if labels and not best:
+                raise Unclear(f"what {table.columns[labels[0] or 0].name} has to do with it, is not clear")
+            return self._best_group(plan, best, labels) if best else self._added(plan)
         if best and "count" in roles and not measures:
             best = {"highest": "most", "lowest": "least"}.get(best, best)
         if best:
@@ -379,11 +379,6 @@ class _Reading:
         if len(found) != 1:
             raise Unclear("which column is meant, is not said")
         return found[0]
-
-    def _without_labels(self, plan: Plan, labels: Sequence[int | None]) -> Plan:
-        if labels:
-            raise Unclear(f"what {self._table.columns[labels[0] or 0].name} has to do with it, is not clear")
-        return self._added(plan)
 
     def _added(self, plan: Plan) -> Plan:
         numbers = None if plan.measure is None else self._table.numbers[plan.measure]
@@ -451,7 +446,7 @@ class _Reading:
         noun = next((mark for mark in self.marks if mark.first >= count.last and mark.of_table), None)
         if noun is None and self._language in _NOUN_FIRST:
             noun = next((mark for mark in reversed(self.marks) if mark.of_table), None)
-        things = self._roles() & self._own_sets()
+        things = self._roles & self._own_sets()
         if noun is None and not things:
             raise Unclear("what is counted, is not clear")
         if noun is not None and not noun.named and (noun.cells or noun.column in measures):
