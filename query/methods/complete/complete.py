@@ -252,11 +252,8 @@ class _Writer:
         """Yield the lines of the answer."""
         plan, result = self._plan, self._result
         if plan.operation == "columns":
-            yield (
-                f"{len(self._table.columns)} {self._said('columns')}: "
-                + ", ".join(column.name for column in self._table.columns)
-                + self._marks(result.rows[:1])
-            )
+            names = ", ".join(column.name for column in self._table.columns)
+            yield f"{len(self._table.columns)} {self._said('columns')}: {names}{self._marks(result.rows[:1])}"
         elif not len(result.rows):
             yield self._of_all()
         elif plan.group is not None:

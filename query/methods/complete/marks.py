@@ -152,8 +152,7 @@ class Marker:
         return joined(self._tokens[first:last]) if last - first == 1 or self._is_unit(word) else ""
 
     def _is_unit(self, word: str) -> bool:
-        if keys_of(word) in words_of("unit", (self._language,)):
-            return True
-        literal = parse_literal(f"1 {word}")
+        literal, own = parse_literal(f"1 {word}"), words_of("unit", (self._language,))
         units = {unit_of(f"1 {numbers.unit}") for numbers in self._table.numbers if numbers and numbers.unit}
-        return (literal is not None and literal.kind in ("quantity", "duration")) or unit_of(f"1 {word}") in units
+        known = literal is not None and literal.kind in ("quantity", "duration")
+        return known or keys_of(word) in own or unit_of(f"1 {word}") in units
