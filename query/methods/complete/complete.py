@@ -18,10 +18,10 @@ from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.methods.complete import sets
 from conspectus.query.methods.complete.compute import Group, Result, compute
-from conspectus.query.methods.complete.conditions import Plan, Unclear
+from conspectus.query.methods.complete.conditions import NoPlan, Plan, Unclear
 from conspectus.query.methods.complete.marks import tokens_of
 from conspectus.query.methods.complete.model_plan import plan_by_model
-from conspectus.query.methods.complete.plan import MOST_TOKENS, NoPlan, plan_for
+from conspectus.query.methods.complete.plan import MOST_TOKENS, plan_for
 from conspectus.query.methods.complete.question_words import LANGUAGES, keys_of, phrases, small_words
 from conspectus.query.methods.complete.sets import DOCUMENT, SHEET, TITLE, Table
 from conspectus.query.methods.complete.statements import statements
@@ -303,11 +303,9 @@ class _Writer:
 
     def _what(self) -> str:
         plan = self._plan
-        if plan.operation == "count":
-            return (
-                self._said(self._table.kind) if plan.target is None else self._said("values", self._name(plan.target))
-            )
-        return self._said(plan.operation, self._name(plan.measure))
+        if plan.operation != "count":
+            return self._said(plan.operation, self._name(plan.measure))
+        return self._said(self._table.kind if plan.target is None else "values", self._name(plan.target))
 
     def _name(self, column: int | None) -> str:
         return "" if column is None else self._table.columns[column].name

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import regex
 from conspectus.query.methods.complete.question_words import (
+    BEHIND,
     CHARACTER,
     JOINED,
     MONTHS,
@@ -61,6 +62,25 @@ class Mark:
     def of_table(self) -> bool:
         """Whether the words name something of the set."""
         return self.column is not None or self.named
+
+    @property
+    def is_value(self) -> bool:
+        """Whether the words are a number or a date."""
+        return bool(self.number or self.days or self.month)
+
+
+def tests_first(marks: Sequence[Mark]) -> list[Mark]:
+    """Return marks with the tests that stand behind their values (20 以上) before them."""
+    found: list[Mark] = []
+    for mark in marks:
+        if mark.roles == {"filler"}:
+            continue
+        place = len(found)
+        if BEHIND in mark.roles and found and (found[-1].column is not None or found[-1].is_value):
+            two = "between" in mark.roles and len(found) > 1 and found[-2].is_value
+            place -= 1 + two
+        found.insert(place, mark)
+    return found
 
 
 def tokens_of(question: str) -> list[str]:

@@ -10,14 +10,14 @@ something that a table does not have is never answered with another total of it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, zip_longest
 from typing import Literal
 
-import regex
 from conspectus.query.methods.complete.conditions import (
     TESTS,
     Condition,
+    NoPlan,
     Operation,
     Plan,
     Test,
@@ -27,7 +27,7 @@ from conspectus.query.methods.complete.conditions import (
     of_days,
     of_numbers,
 )
-from conspectus.query.methods.complete.marks import BEST, Mark, Marker
+from conspectus.query.methods.complete.marks import BEST, Mark, Marker, tests_first
 from conspectus.query.methods.complete.question_words import (
     BEHIND,
     DECIMAL_COMMA,
@@ -38,7 +38,7 @@ from conspectus.query.methods.complete.question_words import (
     small_words,
 )
 from conspectus.query.methods.complete.sets import SENDER, Table
-from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of
+from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of, units_of
 from conspectus.query.methods.complete.vocabulary import Vocabulary
 from conspectus.storage.text.literals import Literal as DateOrNumber
 from conspectus.storage.text.literals import parse_literal
@@ -58,21 +58,6 @@ _NOUN_FIRST = frozenset(("zh", "ja", "ko", "tr"))
 """Languages in which "how many" may stand behind what is counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoPlan:
-    """Why a question has no plan over a set.
-
-    Attributes:
-        why: The reason.
-        matched: The number of its words that name something of the set.
-        computes: Whether it asks for a number of the set, and all its words are known: another method would guess.
-    """
-
-    why: str
-    matched: int = 0
-    computes: bool = False
-
-
 def plan_for(tokens: Sequence[str], table: Table, vocabulary: Vocabulary, language: str) -> Plan | NoPlan:
     """Return the plan of a question over a set.
 
@@ -87,24 +72,6 @@ def plan_for(tokens: Sequence[str], table: Table, vocabulary: Vocabulary, langua
         return reading.plan()
     except Unclear as unclear:
         return NoPlan(str(unclear), sum(mark.of_table for mark in reading.marks), reading.computes)
-
-
-def _tests_first(marks: Sequence[Mark]) -> list[Mark]:
-    """Return marks with the tests that stand behind their values (20 以上) before them."""
-    found: list[Mark] = []
-    for mark in marks:
-        if mark.roles == {"filler"}:
-            continue
-        place = len(found)
-        if BEHIND in mark.roles and found and (found[-1].column is not None or _is_value(found[-1])):
-            two = "between" in mark.roles and len(found) > 1 and _is_value(found[-2])
-            place -= 1 + two
-        found.insert(place, mark)
-    return found
-
-
-def _is_value(mark: Mark) -> bool:
-    return bool(mark.number or mark.days or mark.month)
 
 
 class _Reading:
@@ -144,14 +111,14 @@ class _Reading:
         group: int | None = None
         pending: list[Mark] = []
         waiting: list[Mark] = []  # the first value after "between"
-        marks = _tests_first(self.marks)
+        marks = tests_first(self.marks)
         for mark, after in zip_longest(marks, marks[1:]):
             near = [each for each in pending if not each.roles & {*BEST} or each.last == mark.first]
             roles = {role for each in near for role in each.roles}
             if mark.cells:
                 found.append(of_cells(self._table, mark.column or 0, mark.cells, negated="not" in roles))
                 self._used |= {each.first for each in near if "not" in each.roles}
-            elif _is_value(mark):
+            elif mark.is_value:
                 counted = [after] if mark.number and after is not None and after.first == mark.last else []
                 self._check_counted(mark, counted)
                 behind = max((each.last for each in near), default=0)
@@ -218,24 +185,18 @@ class _Reading:
     def _compared(self, mark: Mark, mentioned: Sequence[Mark]) -> int:
         """Return the column that a number is compared with: the one named before it, or the only one of its unit."""
         numeric = [at for at, numbers in enumerate(self._table.numbers) if numbers and not self._table.names_things[at]]
+        names, unit = [column.name for column in self._table.columns], unit_of(mark.number)
+        units = list(map(units_of, names, self._table.numbers))
         if mentioned and mentioned[-1].column is not None and self._table.numbers[mentioned[-1].column]:
             self._used.add(mentioned[-1].first)
             numeric = [mentioned[-1].column]
-        elif unit := unit_of(mark.number):
-            numeric = [at for at in numeric if unit in self._units(at)] or numeric
+        elif unit:
+            numeric = [at for at in numeric if unit in units[at]] or numeric
         if len(numeric) != 1:
             raise Unclear(f"which column {mark.number} is compared with, is not said")
-        known = self._units(numeric[0])
-        if (unit := unit_of(mark.number)) and known and unit not in known:
-            raise Unclear(f"{mark.number} has another unit than {self._table.columns[numeric[0]].name}")
+        if unit and units[numeric[0]] and unit not in units[numeric[0]]:
+            raise Unclear(f"{mark.number} has another unit than {names[numeric[0]]}")
         return numeric[0]
-
-    def _units(self, column: int) -> set[str]:
-        """Return the units of a column: of its numbers, and those that its name has."""
-        numbers = self._table.numbers[column]
-        named = regex.split(r"[\s()\[\]（）,_/]+", self._table.columns[column].name)
-        units = {unit_of(f"1 {word}") for word in named if word and parse_literal(f"1 {word}")}
-        return units | ({unit_of(f"1 {numbers.unit}")} if numbers and numbers.unit else set())
 
     def _of_days(self, test: Test, marks: Sequence[Mark], column: int) -> Condition:
         said = " – ".join(joined(self._tokens[mark.first : mark.last]) for mark in marks)
@@ -310,9 +271,8 @@ class _Reading:
             raise Unclear("texts of other sets are not searched")
         if not phrases_ or self._roles & {*_UNSETTLED, *BEST, "or", "sum", "mean"}:
             raise Unclear("what is mentioned, is not clear")
-        return Plan(
-            self._table, "count" if "count" in self._roles else "list", mentions=phrases_, matched=len(phrases_)
-        )
+        operation: Operation = "count" if "count" in self._roles else "list"
+        return Plan(self._table, operation, mentions=phrases_, matched=len(phrases_))
 
     def _lines(self) -> Plan:
         """Return the plan that counts the lines with all words of the question that are no words of questions."""

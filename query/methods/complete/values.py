@@ -186,6 +186,13 @@ def _number(amount: Amount, decimal: str) -> Decimal:
     return -Decimal(plain) if amount.negative else Decimal(plain)
 
 
+def units_of(name: str, numbers: Numbers | None) -> set[str]:
+    """Return the units of a column: of its numbers, and those that its name has."""
+    named = regex.split(r"[\s()\[\]（）,_/]+", name)
+    units = {unit_of(f"1 {word}") for word in named if word and parse_literal(f"1 {word}")}
+    return units | ({unit_of(f"1 {numbers.unit}")} if numbers and numbers.unit else set())
+
+
 @lru_cache(1_000)
 def _unit_key(unit: str) -> str:
     literal = parse_literal(f"1 {unit}") if unit else None
