@@ -26,14 +26,22 @@ from conspectus.storage.manifest import Manifest, current_manifest, damaged_file
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import EmbeddingSettings, Settings
 from conspectus.storage.text.language import language_of
-from conspectus.storage.text.nlp import RULES
+from conspectus.storage.text.nlp import PATTERNS, RULES
 
 STEPS = dict.fromkeys(
     (
         "split bm25 links annotate extract resolve join date synonyms walk describe communities report embed import"
     ).split(),
     1,
-) | {"annotate": RULES, "resolve": 4, "import": 2, "communities": 2, "date": 2, "embed": 2, "bm25": 2}
+) | {
+    "annotate": f"{RULES}-{PATTERNS}",
+    "bm25": 3,
+    "resolve": 4,
+    "import": 2,
+    "communities": 2,
+    "date": 2,
+    "embed": 2,
+}
 """The steps of a build, in the order of the data, and their versions: 1, or what is listed after `|`.
 
 They are part of the fingerprint. Raise the version of a step when its results change: without that, the next build of

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from conspectus.query.sayings import saying, says
+from conspectus.storage.text.language_tables import by_language
 from conspectus.storage.text.sentences import sentence_spans
 
 NO_ANSWER = "I do not know: nothing in the indexed documents supports an answer."
@@ -81,34 +82,8 @@ def is_no_answer(text: str) -> bool:
     return says("no answer", text) or says("no answer of the graph", text)
 
 
-_MATERIAL = (
-    r"(?:passages?|documents?|texts?|sources?|materials?|contexts?|reports?|notes?|records?|information|"
-    r"knowledge|data|triplets?|"
-    r"facts|excerpts?|content|evidence|it|they|this|which)"
-)
-_GIVEN = r"(?:the |this |these |any |all )?(?:[\w-]+ ){0,3}?"
 _ABSTAINS = re.compile(
-    rf"\bi(?:'m| am) (?:sorry|unable|not able|not sure)|\bi (?:do not|don't|cannot|can't|could not|"
-    rf"couldn't) (?:know|have|find|answer|"
-    rf"determine|provide|locate)|\b{_GIVEN}{_MATERIAL} (?:provided |given |available |above )?(?:do|does|"
-    rf"did)(?: not|n't) "
-    rf"(?:\w+ )?(?:contain|mention|provide|say|state|specify|include|answer|give|tell|have|address|discuss|"
-    rf"identify|reveal|"
-    rf"describe|support|offer)|"
-    rf"\bthere (?:is|are|was|were|seems? to be) (?:no|not enough|insufficient|missing) |\b(?:is|are|was|"
-    rf"were) not (?:\w+ )?(?:mentioned|"
-    rf"stated|provided|specified|given|found|known|included|available|sufficient|possible)\b|"
-    rf"\b(?:not enough|insufficient|no (?:specific |relevant |further )?)information|\b(?:cannot|"
-    rf"can't) be (?:answered|determined|found)|"
-    rf"\bunable to (?:answer|find|determine|provide)|"
-    rf"\bich (?:weiß|kann) (?:\w+ )?nicht|\b(?:steht|stehen|findet|finden|enthalten|enthält|nennen|nennt|sagen|"
-    rf"geht) (?:\w+ )*nicht|"
-    rf"\bkeine (?:\w+ )?(?:angaben?|informationen?|hinweise)|\bje ne (?:sais|peux|trouve)|\bne (?:contien\w+|"
-    rf"mentionn\w+|précis\w+|"
-    rf"permet\w*|di\w+) pas|\baucune (?:information|mention)|\bno (?:lo )?(?:sé|puedo|encuentro|menciona\w*|"
-    rf"contien\w+|dice\w*)|"
-    rf"\bno hay (?:información|datos|ninguna)|没有(?:提供|提到|提及|信息|相关|足够|说明)|未(?:提供|提到|提及|说明)|"
-    rf"无法(?:回答|确定|得知)",
+    "|".join(pattern for each in by_language("conspectus.query", "abstains.txt").values() for pattern in each.values()),
     re.IGNORECASE,
 )
 _LONGEST_ABSTENTION = 600

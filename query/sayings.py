@@ -1,23 +1,13 @@
 """What the program itself says in an answer, in the language of the question: the sentences are in `sayings.txt`."""
 
 from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
 
 from conspectus.storage.text.language import language_of_question
+from conspectus.storage.text.language_tables import by_language
 
 
-@cache
 def _table() -> Mapping[str, Mapping[str, str]]:
-    table: dict[str, dict[str, str]] = {}
-    key = ""
-    for line in files("conspectus.query").joinpath("sayings.txt").read_text("utf-8").splitlines():
-        if line.startswith("["):
-            key = line.strip("[]")
-        elif line and not line.startswith("#"):
-            language, _, sentence = line.partition(": ")
-            table.setdefault(key, {})[language] = sentence
-    return table
+    return by_language("conspectus.query", "sayings.txt")
 
 
 def saying(key: str, question: str, *told: object) -> str:
@@ -32,8 +22,16 @@ def saying(key: str, question: str, *told: object) -> str:
         >>> saying("in short", "Wann wurde die Brauerei gegründet?", 1862)
         'Kurz: 1862'
     """
-    sentences = _table()[key]
-    return sentences[language_of_question(question, tuple(sentences)) or "en"].format(*told)
+    return said(key, language_of_question(question, tuple(_table()[key])) or "en", *told)
+
+
+def said(key: str, language: str, *told: object) -> str:
+    """Return a sentence in one of the languages of `sayings.txt`, with what is told in its places.
+
+    >>> said("of all", "fr", 2, 7, said("documents", "fr"))
+    '2 sur 7 documents'
+    """
+    return _table()[key][language].format(*told)
 
 
 def name_of_language(code: str) -> str:

@@ -9,6 +9,7 @@ index, everything else from patterns.
 import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from importlib.resources import files
 
 import numpy as np
 from conspectus.query.answer_writing.asked import asked_of
@@ -116,81 +117,24 @@ class Expected:
     counted: str = ""
 
 
-_ASKED = r"(?:what|which|welche[rsmn]?|quel(?:le)?s?|qué|cuál(?:es)?)"
-
-
-def _which(*nouns: str) -> str:
-    return rf"\b{_ASKED}\b(?:\s[\w'’-]+){{0,4}}?\s(?:{'|'.join(nouns)})\b"
-
-
+_WHICH = r"\b(?:what|which|welche[rsmn]?|quel(?:le)?s?|qué|cuál(?:es)?)\b(?:\s[\w'’-]+){0,4}?\s"
 _COUNTED = re.compile(
     r"\b(?:how many|wie viele?|combien d[e']|cu[áa]nt[oa]s)\s?(?:other |more |weitere |autres )?(?P<noun>[\w-]+)",
     re.IGNORECASE,
 )
-_KINDS: tuple[tuple[re.Pattern[str], Expected], ...] = tuple(
-    (re.compile(asked, re.IGNORECASE), wanted)
-    for asked, wanted in (
-        (r"\b(?:what|which|in welchem|en quelle|en qué) (?:year|decade|jahr|année|año)\b", Expected(pattern=_YEAR)),
-        (
-            r"^(?:seit |depuis |desde |since )?(?:when|wann|quand|cuándo)\b"
-            r"|[,;] (?:and |und |et |y )?(?:when|wann|quand|cuándo)\b|\b(?:what|which) (?:date|day|month)\b",
-            Expected(pattern=_DATE),
-        ),
-        (r"\bhow long\b|\bwie lange\b|\bcombien de temps\b|\bcu[áa]nto tiempo\b", Expected(pattern=_DURATION)),
-        (
-            r"\bhow (?:much|old|far|tall|large|big|high|heavy)\b"
-            r"|\bwie (?:gro(?:ß|ss)|lang|hoch|alt|weit|schwer|viel)\b|\bwhat (?:number|is the pop)",
-            Expected(pattern=_NUMBER),
-        ),
-        (r"\bwho(?:m|se)?\b|\bwer\b|\bwem\b|\bwen\b|^qui\b|\bquién(?:es)?\b", Expected(_PERSON, pattern=_BY_NAME)),
-        (
-            r"^where\b|\bbirthplace\b|"
-            + _which(
-                "city", "cities", "country", "countries", "state", "county", "town", "village", "place", "location",
-                "continent", "region", "province", "river", "island", "borough", "district", "municipality", "capital",
-                "stadt", "land", "ort", "ville", "pays", "ciudad", "país",
-            ),
-            Expected(_PLACE),
-        ),
-        (r"\bnationality\b|\bwhat language\b|\bethnic", Expected(_PEOPLE)),
-        (_which("options?", "flags?", "switch", "schalter", "opción"), Expected(pattern=_OPTION)),
-        (
-            _which(
-                "files?", "director(?:y|ies)", "folder", "path", "datei", "verzeichnis", "ordner", "pfad", "fichier",
-                "dossier", "répertoire", "archivo", "fichero", "directorio",
-            ),
-            Expected(pattern=_PATH),
-        ),
-        (_which("functions?", "calls?", "methods?", "funktion", "fonction", "función"), Expected(pattern=_CALL)),
-        (
-            _which("settings?", "variables?", "pragma", "attributes?", "parameters?", "einstellung", "réglage"),
-            Expected(pattern=_IDENTIFIER),
-        ),
-        (
-            _which(
-                "company", "band", "team", "club", "university", "college", "school", "organi[sz]ation", "label",
-                "network", "agency", "party", "group", "studio", "airline", "league", "publisher", "manufacturer",
-                "firma", "unternehmen", "entreprise", "société", "empresa",
-            ),
-            Expected(_GROUP),
-        ),
-        (
-            _which(
-                "film", "movie", "album", "song", "book", "novel", "show", "series", "game", "magazine", "opera",
-                "musical", "play", "newspaper", "episode", "single",
-            ),
-            Expected(_WORK),
-        ),
-        (
-            _which(
-                "actor", "actress", "singer", "author", "writer", "director", "player", "president", "king", "queen",
-                "man", "woman", "person", "politician", "composer", "musician", "artist", "poet", "scientist",
-                "footballer", "founder", "coach", "performer", "producer",
-            ),
-            Expected(_PERSON, pattern=_BY_NAME),
-        ),
-    )
-)  # fmt: skip
+_EXPECTED = {
+    "person": Expected(_PERSON, pattern=_BY_NAME), "place": Expected(_PLACE), "people": Expected(_PEOPLE),
+    "group": Expected(_GROUP), "work": Expected(_WORK), "year": Expected(pattern=_YEAR),
+    "date": Expected(pattern=_DATE), "duration": Expected(pattern=_DURATION), "number": Expected(pattern=_NUMBER),
+    "option": Expected(pattern=_OPTION), "path": Expected(pattern=_PATH), "call": Expected(pattern=_CALL),
+    "identifier": Expected(pattern=_IDENTIFIER),
+}  # fmt: skip
+_KINDS = tuple(
+    (re.compile(asked.replace("<which>", _WHICH), re.IGNORECASE), _EXPECTED[kind])
+    for line in files("conspectus.query.answer_writing").joinpath("expected.txt").read_text("utf-8").splitlines()
+    if line and not line.startswith("#")
+    for kind, _, asked in (line.partition(": "),)
+)
 
 
 _ENUMERATED = re.compile(r"\W*\d{1,3}(?:\.\d{1,3})*[.)]\s")

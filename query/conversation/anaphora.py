@@ -9,17 +9,16 @@ from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from operator import attrgetter
 from typing import Literal
 
+from conspectus.storage.text.language_tables import by_language
 from conspectus.storage.text.names import UNSPACED, NameMatcher, words
 
 Refers = Literal["person", "thing", "any"]
 """Possible referents of a pronoun, in languages that distinguish persons from things."""
 
 _REFERRING: dict[str, Refers] = {"person": "person", "thing": "thing", "any": "any", "last": "any"}
-_KINDS = ("asks", *_REFERRING, "opens", "joins", "thanks")
 _NOUNS_HAVE_CAPITALS = frozenset({"de"})
 
 _MOST_BEFORE = 2.0
@@ -156,14 +155,8 @@ def _language(text: str) -> str:
 def _lists() -> dict[str, NameMatcher[str]]:
     """Return, by language, the matcher of its listed words with their kinds."""
     found: dict[str, dict[str, str]] = {}
-    language = ""
-    for line in files("conspectus.query.conversation").joinpath("follow_up_words.txt").read_text("utf-8").splitlines():
-        if line.startswith("["):
-            language = line.strip("[]")
-        elif line and not line.startswith("#"):
-            kind, _, listed = line.partition(":")
-            if kind not in _KINDS:
-                raise ValueError(f"query/conversation/follow_up_words.txt: {kind!r} is no kind of words")
+    for language, kinds in by_language("conspectus.query.conversation", "follow_up_words.txt").items():
+        for kind, listed in kinds.items():
             for entry in listed.split(","):
                 found.setdefault(language, {}).setdefault(entry.strip(), kind)
     return {key: NameMatcher(entries) for key, entries in found.items()}

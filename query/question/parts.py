@@ -5,46 +5,22 @@ from importlib.resources import files
 
 import regex
 import regex as re
+from conspectus.storage.text.language_tables import by_language
 
-_ASKING = (
-    "what|which|who(?:m|se)?|where|when|why|how|do(?:es)?|did|is|are|can|could|should|was|were|has|have"
-    "|welche[rsmn]?|wer|we[mn]|wo|wann|warum|wie|womit|wodurch|woraus"
-    "|que|quoi|qui|(?:le|la|les)?quel(?:le)?s?|où|quand|pourquoi|comment|combien"
-    "|qué|quién(?:es)?|cuál(?:es)?|d[óo]nde|cu[áa]ndo|por qué|c[óo]mo|cu[áa]nt[oa]s?"
-)
-_LEADING = "in|on|at|to|from|with|for|of|by|since|mit|aus|an|auf|von|zu|seit|à|de|dans|en|avec|depuis|con|desde"
-_BOUNDARY = re.compile(
-    rf"[,;]?\s+(?:(?:and|but|und|aber|et|mais|y|pero)\s+(?=(?:(?:{_LEADING})\s+)?(?:{_ASKING})\b)"
-    r"|e\s+(?=(?:(?:in|da|a|di|con|em|de)\s+)?(?:chi|cosa|che|qual[ei]?|quem|quais|d?onde|dove|quando|quant[oaie]s?)\b)"
-    r"|en\s+(?=(?:(?:in|op|met|van|uit)\s+)?(?:wat|wie|waar\w*|wanneer|hoe|welke?)\b)"
-    r"|(?:i|a|oraz)\s+(?=(?:(?:w|z|od|do|na)\s+)?(?:kto|co|gdzie|kiedy|dlaczego|jak\w{0,3}|któr\w+|ile)\b)"
-    r"|(?:и|а)\s+(?=(?:(?:в|на|с|из|от)\s+)?(?:кто|что|где|когда|почему|как\w{0,3}|сколько)\b))",
-    re.IGNORECASE,
-)
+
+def _pattern(*keys: str) -> str:
+    """Return a pattern that matches what any of the patterns of some keys of `parts.txt` matches."""
+    table = by_language("conspectus.query.question", "parts.txt")
+    text = "|".join(pattern for key in keys for pattern in table[key].values())
+    for name in ("asking", "leading", "and"):
+        text = text.replace(f"<{name}>", "|".join(table[name].values()))
+    return text.replace("<one>", "(?P<one>.{1,200}?)").replace("<other>", "(?P<other>.+)")
+
+
+_BOUNDARY = re.compile(rf"[,;]?\s+(?:{_pattern('boundary')})", re.IGNORECASE)
+_SIDES = re.compile(_pattern("difference", "comparison", "choice"), re.IGNORECASE)
+_ARTICLE = re.compile(rf"^{_pattern('article')}", re.IGNORECASE)
 _LEAST_WORDS = 3
-
-
-_ONE = r"(?P<one>.{1,200}?)"
-_AND = r"\s+(?:and|or|und|oder|et|ou|y|o)\s+"
-_SIDES = re.compile(
-    rf"\b(?:differences?|compar\w+|unterschiede?|différences?|diferencias?)\s+(?:between|zwischen|entre)\s+"
-    rf"{_ONE}{_AND}(?P<other>.+)"
-    rf"|\b(?:differenz[ae]|diferenças?|verschil(?:len)?)\s+(?:tra|fra|entre|tussen)\s+{_ONE}\s+(?:e|en)\s+(?P<other>.+)"
-    rf"|\b(?:różnic[aey]|разниц[аеуы]|различи[еяй])\s+(?:między|между)\s+{_ONE}\s+[iaи]\s+(?P<other>.+)"
-    rf"|\bcompar\w+\s+{_ONE}(?:{_AND}|\s+(?:with|to|against|mit|avec|à|con)\s+)(?P<other>.+)"
-    rf"|\b(?:does|do|did)\s+{_ONE}\s+(?:differ|compare)\s+(?:from|to|with)\s+(?P<other>.+)"
-    rf"|\bunterscheide[nt]\s+sich\s+{_ONE}(?:{_AND}|\s+von\s+)(?P<other>.+)"
-    rf"|^{_ONE}\s+(?:versus|vs\.?)\s+(?P<other>.+)"
-    rf"|^(?:is|are)\s+{_ONE}\s+better\s+than\s+(?P<other>.+)"
-    rf"|\b(?:better|besser|mieux|mejor)\b(?:[^,:?]{{0,40}}[:,])?\s+{_ONE}{_AND}(?P<other>.+)"
-    rf"|^(?:{_ASKING})\b[^,:?]{{1,80}}[,:]\s+(?!(?:and|und|et|y|{_ASKING})\b){_ONE}\s+(?:or|oder|ou|o)\s+(?P<other>.+)",
-    re.IGNORECASE,
-)
-_ARTICLE = re.compile(
-    r"^(?:an?|the|einem|einer|eine[nm]?|der|dem|das|die|une?|les?|las?|l['’]|el|los|uno?a?|il|lo|gli|uma?|os?|een|het|de)"
-    r"\s+|^l['’]",
-    re.IGNORECASE,
-)
 _MOST_OF_SIDE = 6
 """Most words of a compared thing; anything longer is more than a name, and so are 200 characters."""
 

@@ -101,6 +101,9 @@ _OWN_SCRIPT = tuple(
 )
 
 
+_KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
+
+
 @lru_cache(maxsize=1_000)
 def language_of_question(question: str, among: tuple[str, ...]) -> str:
     """Return the language of a question out of several; "" if it is not clear.
@@ -115,6 +118,8 @@ def language_of_question(question: str, among: tuple[str, ...]) -> str:
     votes = {language: len(keys & function_words(language)) for language in among}
     if "en" in votes:  # "list all" has no other word of English, and "all" is Italian too
         votes["en"] += len(keys & (PARTICLES | REQUESTS))
+    if "zh" in votes and _KANA.search(question):
+        votes["zh"] = 0  # most words of the list are one character, which Japanese has too
     most = max(votes.values(), default=0)
     best = [language for language, count in votes.items() if count == most]
     if not most:

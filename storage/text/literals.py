@@ -138,16 +138,13 @@ _DECADE = regex.compile(
 _CENTURY = regex.compile(r"(?:the )?(?P<number>\d{1,2})(?:st|nd|rd|th) century(?P<before> BCE?)?", regex.I)
 _CIRCA = regex.compile(r"(?:c\.|ca\.?|circa|about|around) ?(?=\d)", regex.I)
 
-_SECONDS = {
-    1.0: "s sec secs second seconds",
-    60.0: "m min mins minute minutes",
-    3600.0: "h hr hrs hour hours",
-    86400.0: "d day days",
-    7 * 86400.0: "wk wks week weeks",
-    30.4375 * 86400: "month months",
-    365.25 * 86400: "y yr yrs year years",
+_UNITS = {
+    unit: (base, float(size))
+    for line in files("conspectus.storage.text").joinpath("units.txt").read_text("utf-8").splitlines()
+    if line and not line.startswith("#")
+    for base, size, *units in (line.split(),)
+    for unit in units
 }
-_DURATION_UNITS = {unit: seconds for seconds, units in _SECONDS.items() for unit in units.split()}
 _PART = regex.compile(rf"(?P<number>{_NUMBER}) ?(?P<unit>[a-z]+)\.?", regex.I)
 _ISO_DURATION = regex.compile(
     r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?"
@@ -156,40 +153,6 @@ _ISO_PARTS = (365.25 * 86400, 30.4375 * 86400, 7 * 86400.0, 86400.0, 3600.0, 60.
 _HOURS = regex.compile(r"(?P<hours>\d+) ?h(?:rs?|ours?)?\.? ?(?P<minutes>[0-5]?\d)", regex.I)
 _CLOCK = regex.compile(r"(?P<hours>\d{1,3}):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d)")
 
-_QUANTITIES = {
-    "m": {
-        1000.0: "km kilometre kilometres kilometer kilometers",
-        1.0: "metre metres meter meters",
-        0.01: "cm centimetre centimetres centimeter centimeters",
-        0.001: "mm millimetre millimetres millimeter millimeters",
-        1609.344: "mi mile miles",
-        0.3048: "ft foot feet",
-        0.0254: "in inch inches",
-    },
-    "kg": {
-        1000.0: "t ton tons tonne tonnes",
-        1.0: "kg kilogram kilograms kilo kilos",
-        0.001: "g gram grams",
-        1e-6: "mg milligram milligrams",
-        1e-9: "µg mcg microgram micrograms",
-        0.45359237: "lb lbs pound pounds",
-    },
-    "m²": {
-        1e6: "km² km2 sqkm squarekilometre squarekilometres squarekilometer",
-        1.0: "m² m2",
-        1e4: "ha hectare hectares",
-    },
-    "l": {1.0: "l litre litres liter liters", 0.001: "ml millilitre millilitres milliliter milliliters"},
-    "B": {1.0: "b byte bytes", 1e3: "kb", 1e6: "mb", 1e9: "gb", 1e12: "tb"},
-    "$": {1.0: "$ usd us$ usdollar usdollars dollar dollars unitedstatesdollar"},
-    "€": {1.0: "€ eur euro euros"},
-    "£": {1.0: "£ gbp poundsterling"},
-    "¥": {1.0: "¥ jpy yen"},
-    "%": {1.0: "% percent"},
-}
-_UNITS = {
-    unit: (base, size) for base, sizes in _QUANTITIES.items() for size, units in sizes.items() for unit in units.split()
-}
 _SCALES = {"thousand": 1e3, "k": 1e3, "million": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12}
 _SCALE = "|".join(sorted(_SCALES, key=len, reverse=True))
 _CURRENCY = r"(?:US|A|C)?\$|€|£|¥|\b(?:USD|EUR|GBP|CHF|JPY)\b"
@@ -288,8 +251,8 @@ def _duration(text: str) -> Literal | None:
     total, at = 0.0, 0
     while at < len(text):
         part = _PART.match(text, at)
-        size = _DURATION_UNITS.get(part["unit"].lower()) if part else None
-        if part is None or size is None:
+        base, size = _UNITS.get(part["unit"].lower(), ("", 0.0)) if part else ("", 0.0)
+        if part is None or base != "seconds":
             return None
         if at == 0 and part.end() == len(text) and part["unit"] == "m":
             return None  # a length
@@ -318,8 +281,8 @@ def _quantity(text: str) -> Literal | None:
     key = unit.lower().replace(" ", "")
     if unit == "m":
         return Literal("quantity", number, number, "m")
-    if key in _UNITS:
-        base, size = _UNITS[key]
+    base, size = _UNITS.get(key, ("seconds", 0.0))
+    if base != "seconds":
         return Literal("quantity", number * size, number * size, base)
     if found["before"] or not unit[0].isalpha() or "/" in unit:
         return Literal("quantity", number, number, key)

@@ -27,7 +27,10 @@ TITLE = "TITLE"
 """Type of an entity known only as the title of a document."""
 
 RULES = "4"
-"""Version of the annotators' rules; raised to invalidate cached extractions."""
+"""Version of the rules for spaCy's findings; raised to invalidate cached extractions."""
+
+PATTERNS = "5"
+"""The same of the patterns for languages without a tagger."""
 
 
 class Phrase(NamedTuple):

@@ -1,11 +1,15 @@
 """Named entities by regular expressions, in any script: the fallback if no spaCy pipeline fits."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import accumulate
 
 import regex
 from conspectus.storage.text.language import function_words
+from conspectus.storage.text.language_tables import by_language
 from conspectus.storage.text.names import words
-from conspectus.storage.text.nlp import CONCEPT, NAME, RULES, Annotation, Phrase
+from conspectus.storage.text.nlp import CONCEPT, NAME, PATTERNS, Annotation, Phrase
+from conspectus.storage.text.word_lists import cut_run, shares_of_common_words
 
 
 class RegexAnnotator:
@@ -15,7 +19,10 @@ class RegexAnnotator:
     *de* (a lone capitalised word at the start of a sentence counts only if it also occurs elsewhere in it).
     In scripts without capitals a name is text in quotation or title marks, a run of two to eight Han
     characters between punctuation and the commonest function characters, a run of Katakana, or a word of at
-    least four letters.
+    least four letters. In Chinese and Japanese it is a run of characters that are no common words; common words are
+    concepts.
+
+    What stands beside a name (`name_words.txt`) tells where it begins or ends, and the types of some.
 
     Args:
         language: ISO 639-1 code of the texts, "" for any. Names do not begin or end with its function words; if it
@@ -23,14 +30,21 @@ class RegexAnnotator:
     """
 
     def __init__(self, language: str = "") -> None:
-        self.name = f"regex-{RULES} {language}".rstrip()
+        self.name = f"regex-{PATTERNS} {language}".rstrip()
+        self._language = language
         self._small = function_words(language) if language else frozenset()
         self._nouns_are_capitalised = language in _CAPITALISED_NOUNS
 
     def annotate(self, text: str) -> Annotation:
         """Return the names of the text, the longest if they overlap."""
         pattern = _CAPITALISED_RUN if self._nouns_are_capitalised else _CAPITALISED
-        found = [*_capitalised(text, pattern, self._small), *_caseless(text)]
+        found = [*_capitalised(text, pattern, self._small)]
+        known = self._language not in ("", "en")
+        found += _quoted(text, said=not known)
+        found += _unlisted(text, self._language) if self._language in ("zh", "ja") else _caseless(text)
+        if known:
+            found = [_beside_words(text, each, self._language) for each in found]
+            found += [*_headed(text, self._language)]
         if self._nouns_are_capitalised:
             found = [each._replace(type=CONCEPT) if _is_noun(each.text) else each for each in found]
         return Annotation(tuple(_without_overlaps(found)), ())
@@ -56,10 +70,32 @@ _QUOTED = regex.compile(r"[«「『《〈“]([^«»「」『』《》〈〉“�
 _HAN = regex.compile(r"[\p{Han}]{2,}")
 _HAN_FUNCTION = regex.compile(r"[的了是在和与及或也都就而但被把从到对于以为之其这那我你他她它们个有不着过很]")
 _KATAKANA = regex.compile(r"[\p{Katakana}ー・]{2,}")
+_KATAKANA_APART = regex.compile(rf"({_KATAKANA.pattern})")
 _CASELESS_WORD = regex.compile(
     r"[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Georgian}\p{Hangul}\p{Thai}\p{Ethiopic}"
     r"\p{Gujarati}\p{Gurmukhi}\p{Kannada}\p{Malayalam}\p{Sinhala}\p{Khmer}\p{Lao}\p{Myanmar}\p{M}]{2,}"
 )
+_COMMON, _RARE = 1e-4, 1e-5
+"""Shares of words of a language: a word at the beginning of a sentence is no name, and one may be part of a name."""
+_WORD_BEFORE = regex.compile(r"(\p{L}[\p{L}.-]*?)\.?[\s«„“\"]*$")
+_OF_NAME = rf"\.?(?: \p{{Ll}}{{1,6}}){{0,2}} {_CAPITAL_WORD}(?: {_CAPITAL_WORD})*"
+_OF_CASE = r"(?: \p{Ll}+(?:ого|его|ой|ей|ых|их))* \p{Ll}+(?:а|я|ы|и|ов|ев|ей)\b"
+"""The genitive behind a noun in Russian: речного флота."""
+_RUN = regex.compile(r"[\p{Han}\p{Katakana}ー・]{2,}")
+_PERSON_BEFORE_TITLE = regex.compile(
+    r"([\p{Han}\p{Katakana}ー]{1,6}(?:[^\P{Hiragana}はがのをにともでへや]\p{Hiragana}{0,4})?)(?:さん|氏|様|君)"
+)
+_LETTERS = {"place": "g", "person behind": "t", "organisation behind": "s", "place behind": "p", "outside": "f"}
+_OF_LETTERS = (
+    (regex.compile(r"(u(?:n?u){1,3}|ut|r)(?=t|(?<=t))"), "PERSON"),
+    (regex.compile(r"((?:[urg]+[wc]{0,2}|w{1,2})s|o)(?!s)"), "ORG"),
+    (regex.compile(r"(gp*)"), "GPE"),
+    (regex.compile(r"((?:u[ur]*|r|w)p+)"), NAME),
+    (regex.compile(r"((?:u|r(?=[ur]*u))(?:n?[ur])*+)(?!t)"), NAME),
+    (regex.compile(r"([rwc]+)"), CONCEPT),
+)
+"""What runs of pieces are, by the letters of `_letter`."""
+_SAID = regex.compile(r"[.!?…。！？，]")
 _EDGE = regex.compile(r"\b")
 _SENTENCE_START = regex.compile(r"(?:^|[.!?。！？\n][\"'”’)\]]*\s*)$")
 
@@ -104,9 +140,93 @@ def _without_small_words(start: int, surface: str, small: frozenset[str]) -> tup
     return start + kept[0].start, surface[kept[0].start : end]
 
 
-def _caseless(text: str) -> Iterator[Phrase]:
+@cache
+def _beside(role: str, language: str) -> frozenset[str]:
+    """Return the words of a role of `name_words.txt` in a language."""
+    own = by_language("conspectus.storage.text", "name_words.txt")[role].get(language, "")
+    return frozenset(filter(None, map(str.strip, own.split(","))))
+
+
+def _beside_words(text: str, phrase: Phrase, language: str) -> Phrase:
+    """Return a name without the words before it that are none of it, and with the type that they tell."""
+    start, end, name, kind = phrase
+    first, _, rest = name.partition(" ")
+    titled = first.casefold().rstrip(".") in _beside("person", language)
+    if rest and (titled or first[:1].islower() or _is_adverb(text, start, first, rest, language)):
+        start, name = end - len(rest), rest
+    before = _WORD_BEFORE.search(text[max(0, start - 40) : start])
+    word = before[1].casefold() if before else ""
+    if titled or (word in _beside("person", language) and name[:1].isupper()):
+        kind = "PERSON"
+    elif word in _beside("company", language) and text[start - 1 : start] in '«„“"':
+        kind = "ORG"
+    return Phrase(start, end, name, kind)
+
+
+def _is_adverb(text: str, start: int, first: str, rest: str, language: str) -> bool:
+    """Return whether a common word only begins the sentence in which a name is: "Ieri Ferrini", but "San Marino"."""
+    common = shares_of_common_words(language).get(first.casefold(), 0.0) >= _COMMON
+    return (
+        common
+        and _SENTENCE_START.search(text[max(0, start - 8) : start]) is not None
+        and text.count(rest) > text.count(f"{first} {rest}")
+    )
+
+
+def _headed(text: str, language: str) -> Iterator[Phrase]:
+    """Yield streets and institutions with the words that begin their names: "via dei Mandorli"."""
+    for role, kind in (("street", "FAC"), ("institution", "ORG")):
+        if heads := "|".join(map(regex.escape, sorted(_beside(role, language)))):
+            name = _OF_CASE if language == "ru" and kind == "ORG" else _OF_NAME
+            for found in regex.finditer(rf"\b(?i:{heads})\b{name}", text):
+                yield Phrase(*found.span(), found[0], kind)
+
+
+def _unlisted(text: str, language: str) -> Iterator[Phrase]:
+    """Yield the names in a text without spaces: runs of characters that are no words of the language's list.
+
+    The pieces of a run are classified by a letter each, of which patterns make names.
+    """
+    for found in _PERSON_BEFORE_TITLE.finditer(text) if language == "ja" else ():
+        yield Phrase(*found.span(1), found[1], "PERSON")
+    for run in _RUN.finditer(text):
+        pieces = [
+            piece
+            for part in filter(None, _KATAKANA_APART.split(run[0]))
+            for piece in ([part] if _KATAKANA.match(part) else cut_run(part, language))
+        ]
+        starts = list(accumulate(map(len, pieces), initial=run.start()))
+        letters = "".join(_letter(piece, language) for piece in pieces)
+        for pattern, kind in _OF_LETTERS:
+            for match in pattern.finditer(letters):
+                start, end = starts[match.start(1)], starts[match.end(1)]
+                if end - start > (kind == "ORG") + 1:
+                    yield Phrase(start, end, text[start:end], kind)
+
+
+def _letter(piece: str, language: str) -> str:
+    """Return the class of a piece of a run: u for what is in no list, w for a word, c for a common one."""
+    for end in range(2, len(piece)):  # 北京市 and 北京大学 are words of the list
+        for role, letter in (("place behind", "g"), ("organisation behind", "o")):
+            if piece[:end] in _beside("place", language) and piece[end:] in _beside(role, language):
+                return letter
+    for role, letter in _LETTERS.items():
+        if piece in _beside(role, language):
+            return letter
+    if len(piece) == 1:
+        return "n" if piece in _beside("between", language) else "u"
+    share = shares_of_common_words(language).get(piece, 0.0)
+    return "u" if not share else "r" if share < _RARE else "w" if share < _COMMON else "c"
+
+
+def _quoted(text: str, *, said: bool) -> Iterator[Phrase]:
+    """Yield what stands in quotation or title marks; with `said`, sentences too."""
     for match in _QUOTED.finditer(text):
-        yield Phrase(match.start(1), match.end(1), match.group(1), NAME)
+        if said or not _SAID.search(match[1]):
+            yield Phrase(*match.span(1), match[1], NAME)
+
+
+def _caseless(text: str) -> Iterator[Phrase]:
     for run in _HAN.finditer(text):
         start = run.start()
         for piece in _HAN_FUNCTION.split(run.group()):

@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 
+from conspectus.storage.text.language_tables import by_language
+
+_SIGNS = by_language("conspectus.storage.text", "transcription.txt")
 ASKING = frozenset("what when where which who whom whose why how".split())
 """Question words."""
 
@@ -24,27 +27,10 @@ PARTICLES = frozenset(
 )
 """Adverbs and prepositions of place and time: not names, but meaningful."""
 
-NUMBER_WORDS = {
-    word: str(value)
-    for value, pair in enumerate(
-        "zero zeroth,one first,two second,three third,four fourth,five fifth,six sixth,seven seventh,eight eighth,"
-        "nine ninth,ten tenth,eleven eleventh,twelve twelfth,thirteen thirteenth,fourteen fourteenth,"
-        "fifteen fifteenth,sixteen sixteenth,seventeen seventeenth,eighteen eighteenth,nineteen nineteenth,"
-        "twenty twentieth".split(",")
-    )
-    for word in pair.split()
-}
+NUMBER_WORDS = {word: value for value, words in _SIGNS["numbers"].items() for word in words.split()}
 """Cardinals and ordinals up to twenty, and their value in digits."""
 
-_LATIN = {
-    "а": "a", "б": "b", "в": "v", "г": "g", "д": "d", "е": "e", "ё": "yo", "ж": "zh", "з": "z", "и": "i", "й": "i",
-    "к": "k", "л": "l", "м": "m", "н": "n", "о": "o", "п": "p", "р": "r", "с": "s", "т": "t", "у": "u", "ф": "f",
-    "х": "kh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch", "ъ": "", "ы": "y", "ь": "", "э": "e", "ю": "yu", "я": "ya",
-    "і": "i", "ї": "i", "є": "ye", "ґ": "g", "ў": "u", "ј": "j", "љ": "lj", "њ": "nj", "ћ": "c", "ђ": "dj", "џ": "dz",
-    "α": "a", "β": "v", "γ": "g", "δ": "d", "ε": "e", "ζ": "z", "η": "i", "θ": "th", "ι": "i", "κ": "k", "λ": "l",
-    "μ": "m", "ν": "n", "ξ": "x", "ο": "o", "π": "p", "ρ": "r", "σ": "s", "ς": "s", "τ": "t", "υ": "y", "φ": "ph",
-    "χ": "ch", "ψ": "ps", "ω": "o", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d",
-}  # fmt: skip
+_LATIN = {sign: latin for latin, signs in _SIGNS["letters"].items() for sign in signs.split()}
 """Cyrillic and Greek letters, and Latin letters without a decomposition, as English transliterates them."""
 
 

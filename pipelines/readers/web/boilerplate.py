@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.guards import local
+from conspectus.storage.text.language_tables import by_language
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -51,14 +52,11 @@ _RELATIONS = {"next": "next", "prev": "previous", "previous": "previous", "up": 
 _OTHER_RELATIONS = frozenset("home start top contents toc index glossary first last search help bookmark".split())
 _KEYS = {"n": "next", "p": "previous", "u": "up"}
 _OTHER_KEYS = frozenset("hct")
-_WORDS = {
-    "next": "next continue weiter vor vorwärts suivant suivante siguiente próximo avanti volgende dalej",
-    "previous": "prev previous back zurück précédent précédente anterior atrás precedente indietro vorige wstecz",
-    "up": "up hoch aufwärts niveau-supérieur subir arriba su omhoog",
-    "": """home top start contents index toc glossary search main inhalt startseite anfang übersicht sommaire accueil
-        inicio índice""",
+_WORD_KINDS = {
+    word: kind.replace("elsewhere", "")
+    for kind, texts in by_language("conspectus.pipelines.readers.web", "navigation.txt").items()
+    for word in " ".join(texts.values()).split()
 }
-_WORD_KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 _PHRASES = {"nach oben": "up", "zum anfang": "", "table of contents": "", "niveau supérieur": "up", "back to top": ""}
 _FOOTERS = re.compile(
     r"""(?ix) (?: this\s page\s (?:was\s)? )? last\s (?:modified|updated|changed|edited|reviewed|generated)\b

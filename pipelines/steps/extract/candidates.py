@@ -12,7 +12,7 @@ from functools import lru_cache
 import regex
 from conspectus.storage.text.identifiers import identifiers
 from conspectus.storage.text.language import function_words
-from conspectus.storage.text.names import Word, words
+from conspectus.storage.text.names import UNSPACED, Word, words
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase, Triple
 from conspectus.storage.text.words import FUNCTION_WORDS, NUMBER_WORDS, PARTICLES
 
@@ -123,6 +123,8 @@ def _trimmed(text: str, kind: str, language: str, other_words: frozenset[str]) -
     small, foreign, idle = _idle_words(language, other_words)
     concept = kind == CONCEPT or text == text.lower() != text.upper()
     found = words(text)
+    if language not in _ENGLISH and not concept and (kind == "FAC" or UNSPACED.search(text)):
+        small = foreign = frozenset()  # "via" begins the name of a street; in 云溪县 each character is one of some word
     first, last = 0, len(found) - 1
     if kind == "DATE":
         return Phrase(0, len(text), text, kind) if _is_sound(text, found, kind) else None

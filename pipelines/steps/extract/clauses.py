@@ -13,64 +13,29 @@ from itertools import pairwise
 
 import regex
 from conspectus.storage.records import Chunk
+from conspectus.storage.text.language_tables import by_language
 from conspectus.storage.text.nlp import Annotation, Annotations, Phrase, Triple
 from conspectus.storage.text.sentences import sentence_spans
 
 _MOST_BETWEEN, _MOST_BEFORE = 5, 3
 """Maximum number of words between the two terms, and before the first in its clause."""
-_CLAUSE = regex.compile(r"[,;:.!?()\n„“«»\"]")
-_SMALL = regex.compile(r"[\p{Ll}\s'’-]+")
+_CLAUSE = regex.compile(r"[,;:.!?()\n„“«»\"，；：。！？、《》]")
+_SMALL = regex.compile(r"[\p{Ll}\p{Han}\s'’-]+")
 
 
 class _Language:
     """The words of plain clauses: verbs, forms of "to be", words that may begin a subject, and prepositions."""
 
-    def __init__(self, verbs: str, being: str, articles: str, prepositions: str, kept: str) -> None:
-        self.being = frozenset(being.split())
-        self.verbs = frozenset(verbs.split()) | self.being
-        self.articles = frozenset(articles.split())
-        self.prepositions = frozenset(prepositions.split())
-        self.kept = self.prepositions | frozenset(kept.split())
-        self.reflexive = self.kept & {"sich", "se"}
+    def __init__(self, language: str) -> None:
+        own = {role: frozenset(texts.get(language, "").split()) for role, texts in _TABLE.items()}
+        self.being, self.articles, self.prepositions = own["being"], own["articles"], own["prepositions"]
+        self.verbs = own["verbs"] | self.being
+        self.kept = self.prepositions | own["kept"]
+        self.reflexive = self.kept & {"sich", "se", "si", "zich", "się"}
 
 
-_LANGUAGES = {
-    "de": _Language(
-        """heißt nennt enthält enthalten umfasst umfassen benötigt benötigen braucht brauchen verwendet verwenden nutzt
-        nutzen benutzt benutzen unterstützt unterstützen bietet bieten erlaubt erlauben ermöglicht ermöglichen erstellt
-        erstellen erzeugt erzeugen startet starten liest lesen schreibt schreiben verwaltet verwalten ersetzt ersetzen
-        installiert installieren konfiguriert konfigurieren basiert basieren gehört gehören liegt liegen befindet
-        besteht bestehen dient dienen folgt folgen führt führen entspricht entsprechen speichert speichern lädt laden
-        zeigt zeigen bestimmt bestimmen beschreibt beschreiben definiert definieren steuert steuern prüft prüfen öffnet
-        öffnen sendet senden empfängt erhält erhalten leitet überwacht verbindet verbinden verschlüsselt ändert ändern
-        löscht löschen sucht suchen findet kennt kennen entwickelt veröffentlicht leitete gründete baute schrieb""",
-        "ist sind",
-        """der die das ein eine dieser diese dieses jeder jede jedes alle viele manche einige beide unser unsere ihr
-        ihre sein seine mein meine""",
-        """von vom in im zu zum zur für mit auf aus durch bei beim an am unter nach über gegenüber als des""",
-        "nicht kein keine keinen sich",
-    ),
-    "fr": _Language(
-        """contient contiennent comprend utilise utilisent nécessite fournit fournissent permet permettent crée créent
-        lit écrit gère gèrent remplace installe configure appartient trouve sert suit correspond stocke charge affiche
-        définit définissent décrit contrôle vérifie ouvre envoie reçoit connecte modifie supprime cherche connaît
-        désigne développe publie dirige fonde""",
-        "est sont",
-        "le la les l un une des ce cet cette ces chaque tous toutes son sa ses notre leur",
-        "de du d à au aux en dans pour avec sur par chez sous vers comme",
-        "ne pas se",
-    ),
-    "es": _Language(
-        """contiene contienen incluye incluyen utiliza utilizan usa usan necesita necesitan ofrece ofrecen permite
-        permiten crea crean lee escribe gestiona sustituye instala configura pertenece encuentra sirve sigue corresponde
-        guarda carga muestra define definen describe controla comprueba abre envía recibe conecta modifica elimina busca
-        conoce desarrolla publica dirige fundó""",
-        "es son",
-        "el la los las un una unos unas este esta estos estas cada todos todas su sus nuestro nuestra",
-        "de del a al en para con por sobre bajo hacia como desde",
-        "no se",
-    ),
-}
+_TABLE = by_language("conspectus.pipelines.steps.extract", "clauses.txt")
+_LANGUAGES = {language: _Language(language) for language in _TABLE["verbs"]}
 
 
 def with_all_clauses(chunks: Sequence[Chunk], annotations: Annotations, languages: Sequence[str]) -> Annotations:

@@ -15,12 +15,12 @@ Words count by their stems: "nodes" is "node".
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import combinations
 from math import exp, log2
 
 from conspectus.pipelines.steps.extract.word_counts import WordCounts, folded
 from conspectus.storage.text.language import function_words
+from conspectus.storage.text.language_tables import by_language
 from conspectus.storage.text.names import word_keys
 
 LEAST_WEIRDNESS = 8.0
@@ -163,6 +163,5 @@ def is_form_word(word: str, language: str) -> bool:
 
 @cache
 def _form_words(language: str) -> frozenset[str]:
-    lines = files("conspectus.storage").joinpath("text/form_words.txt").read_text(encoding="utf-8").splitlines()
-    own = next((line.split()[1:] for line in lines if line.split()[:1] == [language]), [])
+    own = by_language("conspectus.storage.text", "form_words.txt")["form words"].get(language, "").split()
     return frozenset(folded(word, language) for word in own)

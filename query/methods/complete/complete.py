@@ -8,29 +8,32 @@
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import numpy as np
+import regex
 from conspectus.query.abstention import no_answer
 from conspectus.query.answering import Assembly, ModelMethod, assembling
 from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.context import Context, remembered
 from conspectus.query.methods.complete import sets
-from conspectus.query.methods.complete.conditions import Group, Plan, Result, Unclear, compute
+from conspectus.query.methods.complete.conditions import Group, NoPlan, Plan, Result, Unclear, compute
 from conspectus.query.methods.complete.marks import tokens_of
 from conspectus.query.methods.complete.model_plan import plan_by_model
-from conspectus.query.methods.complete.plan import MOST_TOKENS, NoPlan, plan_for
-from conspectus.query.methods.complete.question_words import LANGUAGES, phrases, said
+from conspectus.query.methods.complete.plan import MOST_TOKENS, plan_for
+from conspectus.query.methods.complete.question_words import LANGUAGES, keys_of, phrases, small_words
 from conspectus.query.methods.complete.sets import DOCUMENT, SHEET, TITLE, Table
 from conspectus.query.methods.complete.statements import statements
 from conspectus.query.methods.complete.vocabulary import Vocabulary
 from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.question.kinds import kind_of
+from conspectus.query.sayings import said
 from conspectus.query.types import Answer, Say
 from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.cancellation import check
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.records import Span
-from conspectus.storage.text.language import function_words, language_of_question
+from conspectus.storage.text.language import language_of_question
 from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.words import stem
 
@@ -132,13 +135,13 @@ class Complete(ModelMethod):
     def _sets(self, question: str, language: str) -> Iterator[Table]:
         """Yield the sets that a question may mean: all in the documents, and those that its words name."""
         index = self._context.index
-        spoken = f" {' '.join(word_keys(question))} "
+        spoken = f" {' '.join(keys_of(question))} "
         named = {
             role for phrase, roles in phrases(language).items() if f" {' '.join(phrase)} " in spoken for role in roles
         }
         tables = (*sets.tables(index), *statements(index))
         if len(tables) > _MOST_SETS:
-            asked = set(map(stem, word_keys(question)))
+            asked = set(map(stem, keys_of(question)))
             tables = tuple(table for table in tables if not asked.isdisjoint(sets.words_of_table(table)))[:_MOST_SETS]
         yield from tables
         if len(lines := sets.lines(index)):
@@ -172,6 +175,7 @@ class Complete(ModelMethod):
             holding: set[int] | None = None
             for key in keys:
                 terms = {analysis.stem(key, each) for each in (language, *analysis.known)}
+                terms |= {*lexical.starting(key)} if _HANGUL.match(key) else set()  # with endings
                 rows = {int(row) for term in terms for row in lexical.rows_with(term)}
                 holding = rows if holding is None else holding & rows
             own: Bools = np.zeros(len(table), np.bool_)
@@ -186,7 +190,7 @@ class Complete(ModelMethod):
     def _having(self, table: Table, phrase: str, chunk_row: int, owner: int) -> list[int]:
         """Return the rows of a document that have a phrase in the part of their text that a chunk has."""
         chunk, analysis = self._context.chunks[chunk_row], self._context.bm25.analysis
-        wanted = f" {' '.join(analysis.stems(phrase, chunk_row))} "
+        wanted = f" {' '.join(analysis.stems(phrase, chunk_row))}{'' if _HANGUL.search(phrase) else ' '}"
         found = []
         for row in range(*np.searchsorted(table.owners, (owner, owner + 1)).tolist()):  # documents are in order
             start, end = int(table.starts[row]) - chunk.start, int(table.ends[row]) - chunk.start
@@ -205,14 +209,23 @@ def _languages(question: str) -> list[str]:
 
     Languages with less than half as many as the first are left out.
     """
-    keys = set(word_keys(question))
-    words = {each: function_words(each) | {key for phrase in phrases(each) for key in phrase} for each in LANGUAGES}
-    counts = {each: len(keys & words[each]) for each in LANGUAGES}
+    keys = set(keys_of(question))
+    counts = {each: len(keys & _words_of_questions(each)) for each in LANGUAGES}
+    counts["zh" if _KANA.search(question) else "ja"] = 0  # many characters are words of questions in both
     most = max(counts.values())
     first = language_of_question(question, tuple(each for each in LANGUAGES if counts[each] == most))
     return sorted(
         (each for each in LANGUAGES if 2 * counts[each] >= most), key=lambda each: (-counts[each], each != first)
     )
+
+
+_HANGUL = regex.compile(r"\p{Hangul}")
+_KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
+
+
+@cache
+def _words_of_questions(language: str) -> frozenset[str]:
+    return small_words(language) | {key for phrase in phrases(language) for key in phrase}
 
 
 @remembered(256)
@@ -236,11 +249,8 @@ class _Writer:
         """Yield the lines of the answer."""
         plan, result = self._plan, self._result
         if plan.operation == "columns":
-            yield (
-                f"{len(self._table.columns)} {self._said('said columns')}: "
-                + ", ".join(column.name for column in self._table.columns)
-                + self._marks(result.rows[:1])
-            )
+            names = ", ".join(column.name for column in self._table.columns)
+            yield f"{len(self._table.columns)} {self._said('columns')}: {names}{self._marks(result.rows[:1])}"
         elif not len(result.rows):
             yield self._of_all()
         elif plan.group is not None:
@@ -269,33 +279,30 @@ class _Writer:
             number, marks = f"{number} = {' + '.join(cells)}", ""
         return f"{self._what()}: {number} ({self._of_all()}){marks}"
 
-    def _said(self, word: str) -> str:
-        return said(word, self._language)
-
-    def _kind(self) -> str:
-        return self._said(f"said {self._table.kind}")
+    def _said(self, key: str, *told: object) -> str:
+        return said(key, self._language, *told)
 
     def _of_all(self) -> str:
         """Return how many rows of how many it is about, with the conditions, and what is left out."""
         plan, result = self._plan, self._result
-        parts = [f"{len(result.rows)} {self._said('of')} {len(self._table)} {self._kind()}"]
+        parts = [self._said("of all", len(result.rows), len(self._table), self._said(self._table.kind))]
         parts += [condition.said for condition in plan.conditions]
         parts += [f"“{phrase}”" for phrase in plan.mentions]
         if self._table.kind == "rows" and 1 < len(self._table.documents) < len(self._table):
-            parts.append(f"{len(self._table.documents)} {self._said('said documents')}")
+            parts.append(f"{len(self._table.documents)} {self._said('documents')}")
         if result.without:
-            parts.append(f"{result.without} {self._said('said without')}")
+            parts.append(self._said("without a value", result.without))
         if self._table.left_out:
-            parts.append(f"{self._said('said totals')} {self._table.left_out}")
+            parts.append(self._said("totals left out", self._table.left_out))
         if self._table.lost:
-            parts.append(f"{self._said('said lost')} {self._table.lost}")
+            parts.append(self._said("rows lost", self._table.lost))
         return "; ".join(parts)
 
     def _what(self) -> str:
         plan = self._plan
-        if plan.operation == "count":
-            return self._kind() if plan.target is None else f"{self._said('said values')} {self._name(plan.target)}"
-        return f"{self._said(f'said {plan.operation}')} {self._name(plan.measure)}"
+        if plan.operation != "count":
+            return self._said(plan.operation, self._name(plan.measure))
+        return self._said(self._table.kind if plan.target is None else "values", self._name(plan.target))
 
     def _name(self, column: int | None) -> str:
         return "" if column is None else self._table.columns[column].name
@@ -320,7 +327,7 @@ class _Writer:
         assert plan.group is not None
         cells = self._table.columns[plan.group].cells
         shown = result.groups[:_SHOWN]
-        best = f"; {plan.best} {self._said('of')} {result.compared}" if plan.best else ""
+        best = "; " + self._said("best of", plan.best, result.compared) if plan.best else ""
         if plan.best:
             self.short = " / ".join(cells[group.cell] for group in shown if group.cell is not None)
         yield f"{self._what()} / {self._name(plan.group)} ({self._of_all()}{best}):{self._first(len(result.groups))}"
@@ -328,7 +335,7 @@ class _Writer:
             yield f"- {cells[group.cell or 0]}: {self._number(group)} ({len(group.rows)}){self._marks(group.rows[:1])}"
 
     def _first(self, count: int) -> str:
-        return f" {self._said('first')} {_SHOWN} {self._said('of')} {count}" if count > _SHOWN else ""
+        return f" {self._said('first of', _SHOWN, count)}" if count > _SHOWN else ""
 
     def _values(self, column: int) -> Iterator[str]:
         codes = self._table.columns[column].codes
@@ -336,7 +343,7 @@ class _Writer:
         values, firsts, uses = np.unique(codes[rows], return_index=True, return_counts=True)
         order = np.argsort(firsts)
         cells = self._table.columns[column].cells
-        head = f"{len(values)} {self._said('said values')} {self._name(column)}"
+        head = f"{len(values)} {self._said('values', self._name(column))}"
         yield f"{head} ({self._of_all()}):{self._first(len(values))}"
         for at in order[:_SHOWN]:
             yield f"- {cells[int(values[at])]} ({int(uses[at])}){self._marks(rows[[int(firsts[at])]])}"

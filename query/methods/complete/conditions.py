@@ -58,6 +58,21 @@ class Plan:
     subject: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class NoPlan:
+    """Why a question has no plan over a set.
+
+    Attributes:
+        why: The reason.
+        matched: The number of its words that name something of the set.
+        computes: Whether it asks for a number of the set, and all its words are known: another method would guess.
+    """
+
+    why: str
+    matched: int = 0
+    computes: bool = False
+
+
 class Unclear(Exception):
     """A question has no plan; the message says why."""
 

@@ -4,16 +4,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import regex
-from conspectus.query.methods.complete.question_words import phrases, words_of
+from conspectus.query.methods.complete.question_words import (
+    BEHIND,
+    CHARACTER,
+    JOINED,
+    MONTHS,
+    has_word,
+    joined,
+    keys_of,
+    phrases,
+    small_words,
+    words_of,
+)
 from conspectus.query.methods.complete.sets import Table
 from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of
 from conspectus.query.methods.complete.vocabulary import Cell, Found, Vocabulary
-from conspectus.storage.text.language import function_words
 from conspectus.storage.text.literals import parse_literal
-from conspectus.storage.text.names import word_keys
 
-_LONGEST_PHRASE = 6
-_APART = regex.compile(r"(?i)['’]s\b|(?<=\b(?:d|l|qu|n|s|j))['’]|[?!¿¡,;:()\"“”„«»…]|\.(?=\s|$)")
+_LONGEST_PHRASE, _MOST_CHARACTERS = 6, 16
+"""Words, or characters of scripts without spaces, that are looked up together."""
+_APART = regex.compile(
+    r"(?i)['’]s\b|(?<=\S)['’](?=\p{L})|[?!¿¡,;:()\"“”„«»…？！，。、；：（）「」『』《》؟،؛]|\.(?=\s|$)"
+)
+_BESIDE_CHARACTERS = regex.compile(rf"(?<=\S)(?={CHARACTER.pattern})|(?<={CHARACTER.pattern})(?=\S)")
 _OF_COLUMNS = frozenset(("quantity", "price", "key", "sender", "totals"))
 """Roles of words in the names of columns and in cells."""
 BEST = ("most", "least", "highest", "lowest", "latest", "earliest", "dearest", "cheapest")
@@ -31,7 +44,7 @@ class Mark:
         cells: Numbers of cells of the column.
         number: A number, with its unit.
         days: A date.
-        month: A month of no year.
+        month: A month of no year, in English.
         named: Whether they name the set.
     """
 
@@ -50,20 +63,35 @@ class Mark:
         """Whether the words name something of the set."""
         return self.column is not None or self.named
 
+    @property
+    def is_value(self) -> bool:
+        """Whether the words are a number or a date."""
+        return bool(self.number or self.days or self.month)
+
+
+def tests_first(marks: Sequence[Mark]) -> list[Mark]:
+    """Return marks with the tests that stand behind their values (20 以上) before them."""
+    found: list[Mark] = []
+    for mark in marks:
+        if mark.roles == {"filler"}:
+            continue
+        place = len(found)
+        if BEHIND in mark.roles and found and (found[-1].column is not None or found[-1].is_value):
+            two = "between" in mark.roles and len(found) > 1 and found[-2].is_value
+            place -= 1 + two
+        found.insert(place, mark)
+    return found
+
 
 def tokens_of(question: str) -> list[str]:
-    """Return the words of a question, with numbers and dates whole.
+    """Return the words of a question, with numbers and dates whole; characters of scripts without spaces are words.
 
-    >>> tokens_of("Who's above 1,500 EUR on 2024-04-18?")
-    ['Who', 'above', '1,500', 'EUR', 'on', '2024-04-18']
+    >>> tokens_of("Who's above 1,500 EUR on 2024-04-18?"), list(map(ascii, tokens_of("3台")))
+    (['Who', 'above', '1,500', 'EUR', 'on', '2024-04-18'], ["'3'", "'\\\\u2060\\\\u53f0'"])
     """
     kept = regex.sub(r"(?<=\d),(?=\d)", "\0", question)
-    return [token.replace("\0", ",") for token in _APART.sub(" ", kept).split() if word_keys(token) or "%" in token]
-
-
-def has_word(table: Table, role: str, column: int) -> bool:
-    """Return whether the name of a column has a word of a role."""
-    return any((key,) in words_of(role) for key in word_keys(table.columns[column].name.replace("_", " ")))
+    apart = _BESIDE_CHARACTERS.sub(f" {JOINED}", _APART.sub(" ", kept))
+    return [token.replace("\0", ",") for token in apart.split() if keys_of(token) or "%" in token]
 
 
 class Marker:
@@ -74,31 +102,37 @@ class Marker:
         self._vocabulary = vocabulary
         self._language = language
         self._tokens = tokens
-        self._plain = function_words(language) | function_words("en")
+        self._plain = small_words(language) | small_words("en")
 
     def marks(self) -> list[Mark]:
         """Return what the words are, in order; a word that is nothing known is in no mark."""
         taken: dict[int, Mark] = {}
-        for length in range(_LONGEST_PHRASE, 0, -1):
+        most = _MOST_CHARACTERS if any(token.startswith(JOINED) for token in self._tokens) else _LONGEST_PHRASE
+        for length in range(most, 0, -1):
+            fitting: list[Mark] = []
             for first in range(len(self._tokens) - length + 1):
                 if not any(place in taken for place in range(first, first + length)):
-                    mark = self._mark(first, first + length)
-                    if mark:
-                        taken |= dict.fromkeys(range(first, first + length), mark)
+                    fitting += filter(None, [self._mark(first, first + length)])
+            for mark in sorted(fitting, key=lambda mark: not mark.of_table):  # 数量 before the 总数 of 总数量
+                if not any(place in taken for place in range(mark.first, mark.last)):
+                    taken |= dict.fromkeys(range(mark.first, mark.last), mark)
         return sorted(set(taken.values()), key=lambda mark: mark.first)
 
     def _mark(self, first: int, last: int) -> Mark | None:
-        text = " ".join(self._tokens[first:last])
-        keys = tuple(word_keys(text))
-        spoken = phrases(self._language).get(keys, frozenset())
+        text = joined(self._tokens[first:last])
+        keys, known = keys_of(text), phrases(self._language)
+        spoken = known.get(keys, frozenset())
+        if keys and self._tokens[first].startswith(JOINED):
+            spoken |= known.get((f"{JOINED}{keys[0]}", *keys[1:]), frozenset())
         roles = spoken - _OF_COLUMNS
         if all(key in self._plain for key in keys) and (roles or text.islower()):
             return Mark(first, last, roles) if roles else None
         found = self._vocabulary.find(keys)
         if roles and not found.whole:
             found = Found()
+        columns = self._table.columns
         if "price" in spoken and not (found.cells or found.columns or found.named):
-            priced = (at for at, each in enumerate(self._table.numbers) if each and has_word(self._table, "price", at))
+            priced = (at for at, each in enumerate(self._table.numbers) if each and has_word(columns[at].name, "price"))
             found = Found(columns=frozenset(priced))
         if found.cells and len({column for column, _ in found.cells}) == 1:
             column = next(iter(found.cells))[0]
@@ -111,10 +145,11 @@ class Marker:
             return self._by_column_before(first, last, found.cells)
         if days := day_of(text):
             return Mark(first, last, days=days)
-        if roles & {"month"}:
-            return Mark(first, last, month=text)
-        if last - first <= 1 + self._is_unit(self._tokens[last - 1]) and number_in(text, ".") is not None:
-            return Mark(first, last, number=text)
+        if "month" in roles:
+            own = (self._language,)
+            return Mark(first, last, month=next(month for month in MONTHS if keys in words_of(month, own)))
+        if last - first <= 2 and number_in(number := self._without_counter(first, last), ".") is not None:
+            return Mark(first, last, number=number)
         if roles:
             return Mark(first, last, roles)
         return Mark(first, last, named=True) if found.named else None
@@ -122,14 +157,22 @@ class Marker:
     def _by_column_before(self, first: int, last: int, cells: frozenset[Cell]) -> Mark:
         """Return the mark of a cell that several columns have: that of the column named before or after it."""
         near = [*self._tokens[max(0, first - 2) : first], *self._tokens[last : last + 1]]
-        named = {column for word in near for column in self._vocabulary.find(tuple(word_keys(word))).columns}
+        named = {column for word in near for column in self._vocabulary.find(keys_of(word)).columns}
         among = {column for column, _ in cells} & named
         if len(among) != 1:
             return Mark(first, last, frozenset({"unclear"}))
         column = among.pop()
         return Mark(first, last, column=column, cells=frozenset(code for at, code in cells if at == column))
 
+    def _without_counter(self, first: int, last: int) -> str:
+        """Return one or two words without the second if it is a counter (台, adet); "" if it is no unit either."""
+        word = self._tokens[last - 1].removeprefix(JOINED)
+        if last - first == 2 and keys_of(word) in words_of("counter", (self._language,)):
+            return joined(self._tokens[first : last - 1])
+        return joined(self._tokens[first:last]) if last - first == 1 or self._is_unit(word) else ""
+
     def _is_unit(self, word: str) -> bool:
-        literal = parse_literal(f"1 {word}")
+        literal, own = parse_literal(f"1 {word}"), words_of("unit", (self._language,))
         units = {unit_of(f"1 {numbers.unit}") for numbers in self._table.numbers if numbers and numbers.unit}
-        return (literal is not None and literal.kind in ("quantity", "duration")) or unit_of(f"1 {word}") in units
+        known = literal is not None and literal.kind in ("quantity", "duration")
+        return known or keys_of(word) in own or unit_of(f"1 {word}") in units

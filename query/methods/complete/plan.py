@@ -10,14 +10,14 @@ something that a table does not have is never answered with another total of it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, zip_longest
 from typing import Literal
 
-import regex
 from conspectus.query.methods.complete.conditions import (
     TESTS,
     Condition,
+    NoPlan,
     Operation,
     Plan,
     Test,
@@ -27,14 +27,21 @@ from conspectus.query.methods.complete.conditions import (
     of_days,
     of_numbers,
 )
-from conspectus.query.methods.complete.marks import BEST, Mark, Marker, has_word
+from conspectus.query.methods.complete.marks import BEST, Mark, Marker, tests_first
+from conspectus.query.methods.complete.question_words import (
+    BEHIND,
+    DECIMAL_COMMA,
+    has_word,
+    is_character,
+    joined,
+    keys_of,
+    small_words,
+)
 from conspectus.query.methods.complete.sets import SENDER, TITLE, Table, yes_and_no
-from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of
+from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of, units_of
 from conspectus.query.methods.complete.vocabulary import Vocabulary
-from conspectus.storage.text.language import function_words
 from conspectus.storage.text.literals import Literal as DateOrNumber
 from conspectus.storage.text.literals import parse_literal
-from conspectus.storage.text.names import word_keys
 
 MOST_TOKENS = 40
 """Words of a question that can have a plan."""
@@ -45,23 +52,10 @@ _SETS = frozenset(
 _ASKING = frozenset(("count", "list", "which"))
 _UNSETTLED = frozenset(("unclear", "unsupported", "not"))
 """Roles of words that have to belong to something."""
-_PREPOSITIONS = frozenset(("since", "after", "per"))
-"""Roles of words that are other prepositions too: "desde", "nach", "by"."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoPlan:
-    """Why a question has no plan over a set.
-
-    Attributes:
-        why: The reason.
-        matched: The number of its words that name something of the set.
-        computes: Whether it asks for a number of the set, and all its words are known: another method would guess.
-    """
-
-    why: str
-    matched: int = 0
-    computes: bool = False
+_PREPOSITIONS = frozenset(("since", "after", "before", "per"))
+"""Roles of words that are other prepositions too: "desde", "nach", "voor", "by"."""
+_NOUN_FIRST = frozenset(("zh", "ja", "ko", "tr"))
+"""Languages in which "how many" may stand behind what is counted."""
 
 
 def plan_for(tokens: Sequence[str], table: Table, vocabulary: Vocabulary, language: str) -> Plan | NoPlan:
@@ -87,8 +81,9 @@ class _Reading:
         self._table = table
         self._language = language
         self._tokens = tokens
-        self._plain = function_words(language) | function_words("en")
+        self._plain = small_words(language) | small_words("en")
         self.marks = Marker(table, vocabulary, language, tokens).marks()
+        self._roles = {role for mark in self.marks for role in mark.roles}
         self._used: set[int] = set()
         self.computes = False
 
@@ -96,17 +91,17 @@ class _Reading:
 
     def plan(self) -> Plan:
         """Return the plan; raises Unclear."""
-        if "mention" in self._roles():
+        if "mention" in self._roles:
             return self._mentioning()
         if self._table.kind == "lines":
             return self._lines()
         conditions, mentioned, group = self._conditions()
         self._check_words()
-        asked = self._roles() & {"sum", "mean", "count", *BEST}
-        one = asked == {"sum"} and "how much" in self._roles()  # of one thing, unless it says "in all"
+        asked = self._roles & {"sum", "mean", "count", *BEST}
+        one = asked == {"sum"} and "how much" in self._roles  # of one thing, unless it says "in all"
         self.computes = self._table.kind != "statements" and bool(asked) and not one
         plan = self._operation(mentioned, group, conditions)
-        own = bool(self._roles() & self._own_sets() and self._table.kind != "statements")
+        own = bool(self._roles & self._own_sets() and self._table.kind != "statements")
         matched = own + sum(mark.of_table + mark.named for mark in self.marks)
         return replace(plan, matched=matched, subject=self._subject())
 
@@ -126,27 +121,33 @@ class _Reading:
         group: int | None = None
         pending: list[Mark] = []
         waiting: list[Mark] = []  # the first value after "between"
-        for mark, after in zip_longest(self.marks, self.marks[1:]):
-            roles = {role for each in pending for role in each.roles}
+        marks = tests_first(self.marks)
+        for mark, after in zip_longest(marks, marks[1:]):
+            near = [each for each in pending if not each.roles & {*BEST} or each.last == mark.first]
+            roles = {role for each in near for role in each.roles}
             if mark.cells:
                 found.append(of_cells(self._table, mark.column or 0, mark.cells, negated="not" in roles))
-                self._used |= {each.first for each in pending if "not" in each.roles}
-            elif mark.number or mark.days or mark.month:
+                self._used |= {each.first for each in near if "not" in each.roles}
+            elif mark.is_value:
                 counted = [after] if mark.number and after is not None and after.first == mark.last else []
                 self._check_counted(mark, counted)
+                behind = max((each.last for each in near), default=0)
+                if mark.number and after is not None and after.first == behind and self._has_numbers(after):
+                    counted = [after]  # "10'dan fazla kiralama"
                 if "between" in roles and not waiting:
                     waiting.append(mark)
                     continue
                 compared = [*mentioned, *(each for each in counted if each.column is not None)]
                 found.append(self._of_values(roles, [*waiting, mark], compared))
-                self._used |= {each.first for each in pending if "not" not in each.roles}
+                self._used |= {each.first for each in near if "not" not in each.roles}
                 waiting = []
             elif mark.column is not None:
                 answers = yes_and_no(self._table.columns[mark.column])
+                of_cell = after is not None and bool(after.cells) and after.column == mark.column
                 if answers and "per" not in roles:  # "with a filter", "no filter"
                     found.append(of_cells(self._table, mark.column, answers["not" in roles]))
-                    self._used |= {each.first for each in pending if "not" in each.roles}
-                elif "per" in roles:
+                    self._used |= {each.first for each in near if "not" in each.roles}
+                elif "per" in roles and not of_cell:  # "na stacji Lido" is no group
                     if group is not None:
                         raise Unclear("it asks for groups of groups")
                     group = mark.column
@@ -164,9 +165,12 @@ class _Reading:
     def _check_counted(self, mark: Mark, counted: Sequence[Mark]) -> None:
         """Raise Unclear if a number counts what the next word names ("2 kettles", "5 July") and no column has it."""
         for each in counted:
-            is_number = each.column is not None and not each.cells and self._table.numbers[each.column] is not None
-            if (each.of_table and not is_number) or each.month or each.roles & _SETS:
+            if (each.of_table and not self._has_numbers(each)) or each.month or each.roles & _SETS:
                 raise Unclear(f"what {mark.number} counts, is not clear")
+
+    def _has_numbers(self, mark: Mark) -> bool:
+        """Return whether a mark is a column of numbers."""
+        return mark.column is not None and not mark.cells and self._table.numbers[mark.column] is not None
 
     def _of_values(self, roles: set[str], marks: Sequence[Mark], mentioned: Sequence[Mark]) -> Condition:
         """Return the condition of a number or date, and of the test before it."""
@@ -176,7 +180,7 @@ class _Reading:
         if marks[0].number and not self._is_year(marks[0], test, dated):
             if test is None or test in ("after", "since", "before"):
                 raise Unclear(f"what {marks[0].number} is, is not said")
-            usual = "," if self._language in ("de", "fr", "es") else "."
+            usual = "," if self._language in DECIMAL_COMMA else "."
             wanted = [number for mark in marks if (number := number_in(mark.number, usual)) is not None]
             said = " – ".join(mark.number for mark in marks)
             return of_numbers(self._table, self._compared(marks[0], mentioned), test, wanted, said)
@@ -195,27 +199,21 @@ class _Reading:
     def _compared(self, mark: Mark, mentioned: Sequence[Mark]) -> int:
         """Return the column that a number is compared with: the one named before it, or the only one of its unit."""
         numeric = [at for at, numbers in enumerate(self._table.numbers) if numbers and not self._table.names_things[at]]
+        names, unit = [column.name for column in self._table.columns], unit_of(mark.number)
+        units = list(map(units_of, names, self._table.numbers))
         if mentioned and mentioned[-1].column is not None and self._table.numbers[mentioned[-1].column]:
             self._used.add(mentioned[-1].first)
             numeric = [mentioned[-1].column]
-        elif unit := unit_of(mark.number):
-            numeric = [at for at in numeric if unit in self._units(at)] or numeric
+        elif unit:
+            numeric = [at for at in numeric if unit in units[at]] or numeric
         if len(numeric) != 1:
             raise Unclear(f"which column {mark.number} is compared with, is not said")
-        known = self._units(numeric[0])
-        if (unit := unit_of(mark.number)) and known and unit not in known:
-            raise Unclear(f"{mark.number} has another unit than {self._table.columns[numeric[0]].name}")
+        if unit and units[numeric[0]] and unit not in units[numeric[0]]:
+            raise Unclear(f"{mark.number} has another unit than {names[numeric[0]]}")
         return numeric[0]
 
-    def _units(self, column: int) -> set[str]:
-        """Return the units of a column: of its numbers, and those that its name has."""
-        numbers = self._table.numbers[column]
-        named = regex.split(r"[\s()\[\],_/]+", self._table.columns[column].name)
-        units = {unit_of(f"1 {word}") for word in named if word and parse_literal(f"1 {word}")}
-        return units | ({unit_of(f"1 {numbers.unit}")} if numbers and numbers.unit else set())
-
     def _of_days(self, test: Test, marks: Sequence[Mark], column: int) -> Condition:
-        said = " – ".join(" ".join(self._tokens[mark.first : mark.last]) for mark in marks)
+        said = " – ".join(joined(self._tokens[mark.first : mark.last]) for mark in marks)
         if marks[0].month:
             if test != "exactly":
                 raise Unclear(f"the year of {marks[0].month} is not said")
@@ -249,8 +247,8 @@ class _Reading:
         """Raise Unclear if a word of the question is not accounted for."""
         known = {place for mark in self.marks for place in range(mark.first, mark.last)}
         for place, token in enumerate(self._tokens):
-            if place not in known and any(key not in self._plain for key in word_keys(token)):
-                raise Unclear(f"what {token!r} is, is not known")
+            if place not in known and any(key not in self._plain for key in keys_of(token)):
+                raise Unclear(f"what {joined([token])!r} is, is not known")
         nouns = [noun for mark, noun in pairwise(self.marks) if mark.roles & _ASKING and not noun.roles & _ASKING]
         for mark in self.marks:
             if mark.first in self._used or mark.of_table:
@@ -258,9 +256,9 @@ class _Reading:
             other = mark.roles & _SETS and not mark.roles & self._own_sets()
             if other and not (mark.roles == {"documents"} and mark not in nouns):
                 raise Unclear(f"it asks for other sets: {', '.join(sorted(mark.roles))}")
-            words = " ".join(self._tokens[mark.first : mark.last])
+            words = joined(self._tokens[mark.first : mark.last])
             preposition = words.casefold() in self._plain and mark.roles & _PREPOSITIONS
-            if mark.roles & _UNSETTLED or (mark.roles and mark.roles <= {*TESTS, "per"} and not preposition):
+            if mark.roles & _UNSETTLED or (mark.roles and mark.roles <= {*TESTS, "per", BEHIND} and not preposition):
                 raise Unclear(f"what {words!r} means here, is not clear")
 
     def _own_sets(self) -> set[str]:
@@ -273,36 +271,34 @@ class _Reading:
         """Return the plan for the rows whose texts have the words of the question that are no words of questions."""
         found: list[list[str]] = [[]]
         spoken = {place for mark in self.marks if mark.roles for place in range(mark.first, mark.last)}
+        parts = (mark for mark in self.marks if mark.roles & _SETS and mark.last - mark.first == 1)
+        spoken -= {mark.first for mark in parts if is_character(keys_of(self._tokens[mark.first]))}  # 列 of 列车
         for place, token in enumerate(self._tokens):
-            if place in spoken or (not found[-1] and not set(word_keys(token)) - self._plain):
+            if place in spoken or (not found[-1] and not set(keys_of(token)) - self._plain):
                 found += [[]] if found[-1] else []
             else:
                 found[-1].append(token)
-        while found[-1] and not set(word_keys(found[-1][-1])) - self._plain:
+        while found[-1] and not set(keys_of(found[-1][-1])) - self._plain:
             found[-1].pop()
-        phrases_ = tuple(" ".join(each) for each in found if each)
-        if self._table.kind not in ("documents", "messages") or self._table.kind not in self._roles():
+        phrases_ = tuple(joined(each) for each in found if each)
+        if self._table.kind not in ("documents", "messages") or self._table.kind not in self._roles:
             raise Unclear("texts of other sets are not searched")
-        if not phrases_ or self._roles() & {*_UNSETTLED, *BEST, "or", "sum", "mean"}:
+        if not phrases_ or self._roles & {*_UNSETTLED, *BEST, "or", "sum", "mean"}:
             raise Unclear("what is mentioned, is not clear")
-        return Plan(
-            self._table, "count" if "count" in self._roles() else "list", mentions=phrases_, matched=len(phrases_)
-        )
+        operation: Operation = "count" if "count" in self._roles else "list"
+        return Plan(self._table, operation, mentions=phrases_, matched=len(phrases_))
 
     def _lines(self) -> Plan:
         """Return the plan that counts the lines with all words of the question that are no words of questions."""
         spoken = {place for mark in self.marks if mark.roles for place in range(mark.first, mark.last)}
         left = [token for place, token in enumerate(self._tokens) if place not in spoken]
-        wanted = tuple(token for token in left if set(word_keys(token)) - self._plain)
-        if "count" not in self._roles() or len(wanted) < 2 or self._roles() & {*_UNSETTLED, *BEST, "sum", "mean"}:
+        wanted = tuple(token for token in left if set(keys_of(token)) - self._plain)
+        if "count" not in self._roles or len(wanted) < 2 or self._roles & {*_UNSETTLED, *BEST, "sum", "mean"}:
             raise Unclear("which lines are counted, is not clear")
         return Plan(self._table, "count", mentions=wanted, matched=len(wanted))
 
-    def _roles(self) -> set[str]:
-        return {role for mark in self.marks for role in mark.roles}
-
     def _operation(self, mentioned: Sequence[Mark], group: int | None, conditions: tuple[Condition, ...]) -> Plan:
-        table, roles = self._table, self._roles()
+        table, roles = self._table, self._roles
         plan = Plan(table, "list", conditions, group=group)
         several = sum(bool(mark.cells) for mark in self.marks) > 1  # names: "rooms of Ada and Ben?"
         if table.kind == "statements" and not roles & _ASKING and not several:
@@ -312,9 +308,13 @@ class _Reading:
         numeric = {at for at, each in enumerate(table.numbers) if each and not table.names_things[at]}
         measures = list(dict.fromkeys(mark.column for mark in mentioned if mark.column in numeric))
         labels = list(dict.fromkeys(mark.column for mark in mentioned if mark.column not in numeric))
-        bests = list(dict.fromkeys(role for mark in self.marks for role in BEST if role in mark.roles))
+        unused = [mark for mark in self.marks if mark.first not in self._used or mark.of_table]
+        bests = list(dict.fromkeys(role for mark in unused for role in BEST if role in mark.roles))
         best = bests[0] if bests else ""
-        counts = sum("count" in mark.roles for mark in self.marks)
+        if bests or "mean" in roles:  # "how much is the highest fee?"
+            roles = {role for mark in self.marks if not {"how much", "sum"} <= mark.roles for role in mark.roles}
+        told = [Mark(0, 0), *(mark for mark in self.marks if mark.roles != {"filler"})]
+        counts = sum("count" in mark.roles and "count" not in before.roles for before, mark in pairwise(told))
         if len(bests) > 1 or counts > 1 or ("sum" in roles and "mean" in roles):
             raise Unclear("it asks for several things")
         if table.doubt and (best or roles & {"sum", "mean", "count"}):
@@ -325,7 +325,9 @@ class _Reading:
             if labels and not measures:
                 raise Unclear(f"the numbers of {table.columns[labels[0] or 0].name} are not clear")
             plan = replace(plan, operation="mean" if "mean" in roles else "sum", measure=self._only(measures, numeric))
-            return self._best_group(plan, best, labels) if best else self._without_labels(plan, labels)
+            if labels and not best:
+                raise Unclear(f"what {table.columns[labels[0] or 0].name} has to do with it, is not clear")
+            return self._best_group(plan, best, labels) if best else self._added(plan)
         if best and "count" in roles and not measures:
             best = {"highest": "most", "lowest": "least"}.get(best, best)
         if best:
@@ -351,11 +353,6 @@ class _Reading:
         if len(found) != 1:
             raise Unclear("which column is meant, is not said")
         return found[0]
-
-    def _without_labels(self, plan: Plan, labels: Sequence[int | None]) -> Plan:
-        if labels:
-            raise Unclear(f"what {self._table.columns[labels[0] or 0].name} has to do with it, is not clear")
-        return self._added(plan)
 
     def _added(self, plan: Plan) -> Plan:
         numbers = None if plan.measure is None else self._table.numbers[plan.measure]
@@ -386,7 +383,9 @@ class _Reading:
                 raise Unclear("which column of dates is meant, is not said")
             return replace(plan, operation=operation, measure=dated[0])
         if best in ("dearest", "cheapest"):
-            priced = [at for at in numeric if has_word(table, "price", at)]
+            priced = [at for at in numeric if has_word(table.columns[at].name, "price")]
+            if not set(priced).issuperset(measures):
+                raise Unclear("what is asked of the dearest or cheapest, is another number")
             return replace(plan, operation=operation, measure=self._only(measures, set(priced)))
         if best in ("most", "least") and not measures:
             return self._most_rows(plan, best, labels, named=named)
@@ -419,13 +418,17 @@ class _Reading:
         table = self._table
         count = next(mark for mark in self.marks if "count" in mark.roles)
         noun = next((mark for mark in self.marks if mark.first >= count.last and mark.of_table), None)
-        things = self._roles() & self._own_sets()
+        if noun is None and self._language in _NOUN_FIRST:
+            noun = next((mark for mark in reversed(self.marks) if mark.of_table), None)
+        things = self._roles & self._own_sets()
         if noun is None and not things:
             raise Unclear("what is counted, is not clear")
         if noun is not None and not noun.named and (noun.cells or noun.column in measures):
             if len(measures) == 1 and not labels:
                 return self._added(replace(plan, operation="sum", measure=measures[0]))
-            counted = [at for at, each in enumerate(table.numbers) if each and has_word(table, "quantity", at)]
+            counted = [
+                at for at, each in enumerate(table.numbers) if each and has_word(table.columns[at].name, "quantity")
+            ]
             if not measures and len(counted) == 1 and not labels:
                 return replace(plan, operation="sum", measure=counted[0])
             loose = [

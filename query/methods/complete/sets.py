@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 import numpy as np
 import regex
 from conspectus.query.answer_writing.excerpts import MESSAGE
-from conspectus.query.methods.complete.question_words import words_of
+from conspectus.query.methods.complete.question_words import has_word, is_character, keys_of, words_of
 from conspectus.query.methods.complete.values import Days, Numbers, days_of, is_missing, numbers_of, numbers_of_columns
 from conspectus.storage.arrays import Ints
 from conspectus.storage.cancellation import check
@@ -26,7 +26,6 @@ from conspectus.storage.locators import HEADING, sections_at
 from conspectus.storage.records import LANGUAGE, Chunk, Document, Entity, Failure, Mention
 from conspectus.storage.structure.mail_threads import is_message
 from conspectus.storage.structure.outline import outline
-from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.words import stem
 
 DOCUMENT, SHEET, SECTION, TITLE, SENDER, DATE = "document", "sheet", "section", "title", "sender", "date"
@@ -112,8 +111,9 @@ class Table:
             return ""
         own = [at for at, column in enumerate(self.columns) if column.name not in _PLACES]
         texts = [at for at in own if self.numbers[at] is None and self.days[at] is None]
-        firsts = [keys for cell in self.columns[own[0]].cells if len(keys := word_keys(cell)) > 1] if own else []
-        if any(not words_of("totals").isdisjoint({(keys[0],), (keys[-1],)}) for keys in firsts):
+        firsts = [keys for cell in self.columns[own[0]].cells if len(keys := keys_of(cell)) > 1] if own else []
+        ends = (end for keys in firsts for size in (1, 2) for end in (keys[:size], keys[-size:]) if len(keys) > size)
+        if any(end in words_of("totals") and not is_character(end) for end in ends):
             return "a row may be a total of others"
         if texts and np.all([self.columns[at].codes < 0 for at in texts], axis=0).any():
             return "a row without a name may be a total of others"
@@ -131,7 +131,7 @@ class Table:
         """Whether the numbers of each column name things (an order, a year): they are not added."""
         found = []
         for at, (column, numbers) in enumerate(zip(self.columns, self.numbers, strict=True)):
-            named = any((key,) in words_of("key") for key in word_keys(column.name.replace("_", " ")))
+            named = has_word(column.name, "key")
             whole = [number for number in numbers.of if number is not None] if numbers and not numbers.places else []
             counts_up = len(whole) == len(self) > 2 and whole == sorted(whole) and whole[-1] - whole[0] < 3 * len(self)
             found.append(bool(whole) and (named or (at == 0 and counts_up)))
@@ -152,7 +152,7 @@ def yes_and_no(column: Column) -> tuple[frozenset[int], frozenset[int]] | None:
 def words_of_table(table: Table) -> frozenset[str]:
     """Return the stems of the words in the names of a set and of its columns."""
     names = (*table.names, *(column.name for column in table.columns))
-    return frozenset(stem(key) for name in names for key in word_keys(name))
+    return frozenset(stem(key) for name in names for key in keys_of(name))
 
 
 class Rows:
@@ -265,7 +265,7 @@ def _forms(index: StoredIndex) -> Rows:
 def _as_row(document: Document) -> tuple[str, dict[str, str]]:
     """Return the kind and the cells of a document that is a row or a message, from its metadata."""
     cells = {name: cell for name, cell in document.metadata.items() if name != LANGUAGE}
-    sender = next((cell for name, cell in cells.items() if (name.casefold(),) in words_of("sender")), "")
+    sender = next((cell for name, cell in cells.items() if keys_of(name) in words_of("sender")), "")
     if sender:
         return "messages", {SENDER: sender.partition(" <")[0], DATE: cells.get("date", "")}
     return "rows", ({TITLE: document.title} if document.title and cells else {}) | cells
@@ -355,7 +355,7 @@ def _pipe_cells(line: str) -> list[str]:
 def _is_total(cells: Mapping[str, str]) -> bool:
     """Return whether a row has the totals of the others: its first cell says so."""
     first = next((cell for cell in cells.values() if not is_missing(cell)), "")
-    return tuple(word_keys(first)) in words_of("totals")
+    return keys_of(first) in words_of("totals")
 
 
 @per_index

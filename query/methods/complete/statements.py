@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import regex
-from conspectus.query.methods.complete.question_words import LANGUAGES, words_of
+from conspectus.query.methods.complete.question_words import words_of
 from conspectus.query.methods.complete.sets import Rows, Table
 from conspectus.storage.cancellation import check
 from conspectus.storage.index import StoredIndex, per_index
@@ -28,6 +28,8 @@ _MOST_WORDS = 30
 _MOST_FORMS = 100
 _OF_FIXED = 0.4
 """Least share of the sentences with the rarest fixed word that have the form."""
+_ALWAYS = ("en", "de", "fr", "es")
+"""Languages whose small words are known whatever the documents are in: short ones are not told apart."""
 _ARTICLES = frozenset("ein eine einen einem einer der die das den un une le la les des el los las una".split())
 """Articles that differ with the noun, so that they are no part of a form."""
 _OPEN = "*"
@@ -48,7 +50,8 @@ def statements(index: StoredIndex) -> tuple[Table, ...]:
         return ()
     sentences = list(_sentences(index))
     languages = {document.metadata.get(LANGUAGE, "") for document in index.each(Document)}
-    small = frozenset().union(*map(function_words, {*LANGUAGES, *languages})) - _ARTICLES
+    known = tuple(sorted({*_ALWAYS, *languages}))
+    small = frozenset().union(*map(function_words, known)) - _ARTICLES
     made = {form: Rows("statements") for form in _forms([found for *_, found in sentences], small)}
     unclear = set()
     for document, text, start, found in sentences:
@@ -56,7 +59,7 @@ def statements(index: StoredIndex) -> tuple[Table, ...]:
         cells, form = next(((cells, form) for form in made if (cells := _cells(text, found, form, small))), ({}, ()))
         if cells:
             made[form].add(document, start, start + len(text), cells)
-        if not words_of("not").isdisjoint((word.key,) for cell in cells.values() for word in words(cell)):
+        if not words_of("not", known).isdisjoint((word.key,) for cell in cells.values() for word in words(cell)):
             unclear.add(form)
     for form, rows in made.items():
         rows.names = {part: None for part in form if part != _OPEN and part not in small}

@@ -10,6 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 import regex
+from conspectus.query.methods.complete.question_words import keys_of, month_numbers
 from conspectus.storage.text.literals import parse_literal
 
 _MISSING = frozenset(("", "-", "–", "—", "?", "n/a", "na", "nan", "null", "none", "k.a.", "n.d.", "s.o."))
@@ -26,6 +27,8 @@ _GROUPS = {mark: regex.compile(rf"\d{{1,3}}(?:\{mark}\d{{3}})+") for mark in ".,
 _DECIMALS = {mark: regex.compile(rf"\d*(?:\{mark}\d+)?") for mark in ".,"}
 _SLASHES = regex.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{2}|\d{4})")
 _MONTHS_OF_A_YEAR = 12
+_KOREAN = str.maketrans("년월일", "年月日")
+_LETTERS = regex.compile(r"\p{L}{3,}")
 
 
 def is_missing(cell: str) -> bool:
@@ -183,6 +186,13 @@ def _number(amount: Amount, decimal: str) -> Decimal:
     return -Decimal(plain) if amount.negative else Decimal(plain)
 
 
+def units_of(name: str, numbers: Numbers | None) -> set[str]:
+    """Return the units of a column: of its numbers, and those that its name has."""
+    named = regex.split(r"[\s()\[\]（）,_/]+", name)
+    units = {unit_of(f"1 {word}") for word in named if word and parse_literal(f"1 {word}")}
+    return units | ({unit_of(f"1 {numbers.unit}")} if numbers and numbers.unit else set())
+
+
 @lru_cache(1_000)
 def _unit_key(unit: str) -> str:
     literal = parse_literal(f"1 {unit}") if unit else None
@@ -222,8 +232,10 @@ def days_of(cells: Sequence[str]) -> tuple[Days | None, ...] | None:
 def day_of(text: str) -> Days | None:
     """Return the days of a date in words or numbers; None if the text is no date.
 
-    >>> day_of("4. März 2024") == day_of("2024-03-04"), day_of("1250")
+    >>> day_of("4. März 2024") == day_of("2024-03-04") == day_of("4 марта 2024"), day_of("1250")
     (True, None)
     """
-    literal = parse_literal(text)
+    if not text.isascii():
+        text = text.translate(_KOREAN)
+    literal = parse_literal(_LETTERS.sub(lambda word: month_numbers().get(" ".join(keys_of(word[0])), word[0]), text))
     return (int(literal.low), int(literal.high)) if literal and literal.kind == "time" else None

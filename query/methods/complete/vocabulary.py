@@ -5,19 +5,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import regex
+from conspectus.query.methods.complete.question_words import CHARACTER, is_character, keys_of
 from conspectus.query.methods.complete.sets import Table
 from conspectus.storage.cancellation import check
 from conspectus.storage.text.analysis import stem_in_language
-from conspectus.storage.text.names import word_keys
+from conspectus.storage.text.word_lists import cut_run
 
-_LONGEST_CELL = 8
-"""Words of a cell that a question can name."""
+_LONGEST_CELL, _MOST_CHARACTERS = 8, 16
+"""Words of a cell that a question can name, and characters in scripts without spaces."""
 _LONGEST_NAME = 3
 """Words of a part of a statement that one of its words can name."""
 _LEAST_PREFIX = 4
 """Letters of a stem that another one may begin with: rented and Rentals."""
 _APART = regex.compile(r"(?<=\p{Ll})(?=\p{Lu})|[_/]")
-_UNIT = regex.compile(r"[(\[][^)\]]*[)\]]|\s+in\s+\S+$")
+_UNIT = regex.compile(r"[(\[（][^)\]）]*[)\]）]|\s+in\s+\S+$")
+_PLURALS = {
+    "pt": (regex.compile(r"(?:õe|ãe)s$"), "ão"),
+    "tr": (regex.compile(r"(?<=\p{L}{3})l[ae]r(?:in?|ini|inin|[dt][ae]n?|[ae])?$"), ""),
+}
+"""Forms of which the stemmers do not make the stem of the singular: estações, ürünleri."""
+_RUN = regex.compile(rf"(?:{CHARACTER.pattern}|\p{{Katakana}}|ー)+|[^\s_]+")
 
 Key = tuple[str, ...]
 Cell = tuple[int, int]
@@ -41,8 +48,8 @@ class Vocabulary:
     language: str
     _cells: defaultdict[Key, set[Cell]] = field(default_factory=lambda: defaultdict(set))
     _columns: defaultdict[Key, set[int]] = field(default_factory=lambda: defaultdict(set))
-    _parts_of_cells: defaultdict[str, set[Cell]] = field(default_factory=lambda: defaultdict(set))
-    _parts_of_columns: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _parts_of_cells: defaultdict[Key, set[Cell]] = field(default_factory=lambda: defaultdict(set))
+    _parts_of_columns: defaultdict[Key, set[int]] = field(default_factory=lambda: defaultdict(set))
     _names: set[Key] = field(default_factory=set)
 
     @classmethod
@@ -54,41 +61,59 @@ class Vocabulary:
             name = _APART.sub(" ", column.name)
             for form in (name, _UNIT.sub("", name)):
                 made._columns[made._stems(form)].add(at)
-            for stem in made._stems(_UNIT.sub("", name)):
-                made._parts_of_columns[stem].add(at)
+            for part in made._parts(_UNIT.sub("", name)):
+                made._parts_of_columns[part].add(at)
             if table.days[at] or (table.numbers[at] and not table.names_things[at]):
                 continue
             for number, cell in enumerate(column.cells):
                 check()
-                if len(stems := made._stems(cell)) <= _LONGEST_CELL:
+                if len(stems := made._stems(cell)) <= (_MOST_CHARACTERS if CHARACTER.search(cell) else _LONGEST_CELL):
                     made._cells[stems].add((at, number))
-                    for stem in set(stems) if 1 < len(stems) <= most else ():
-                        made._parts_of_cells[stem].add((at, number))
+                    parts = set(made._parts(cell)) - {stems}
+                    for part in parts if 1 < len(stems) <= most else ():
+                        made._parts_of_cells[part].add((at, number))
         for name in table.names:
-            made._names |= {made._stems(name), *((stem,) for stem in made._stems(name))}
+            made._names |= {made._stems(name), *made._parts(name)}
         return made
 
     def find(self, keys: Key) -> Found:
         """Return what words name: as a whole, else a single one as a part of a name, else as a form of a word."""
-        stems = self._stems(" ".join(keys))
+        stems = self._stemmed(keys)
         cells, columns = self._cells.get(stems, ()), self._columns.get(stems, ())
-        if cells or columns or stems in self._names or len(stems) != 1:
+        if cells or columns or stems in self._names:
             return Found(frozenset(cells), frozenset(columns), stems in self._names)
-        if columns := self._parts_of_columns.get(stems[0], ()):
+        if columns := self._parts_of_columns.get(stems, ()):
             return Found(columns=frozenset(columns))
-        if cells := self._parts_of_cells.get(stems[0], ()):
+        if cells := self._parts_of_cells.get(stems, ()):
             return Found(frozenset(cells), whole=False)
+        if len(stems) != 1:
+            return Found()
         derived = frozenset(self._derived(stems[0]))
         named = not derived and any(_is_form(stems[0], *key) for key in self._names)
         return Found(columns=derived, named=named, whole=False)
 
     def _derived(self, stem: str) -> Iterator[int]:
         for part, columns in self._parts_of_columns.items():
-            if _is_form(stem, part):
+            if _is_form(stem, *part):
                 yield from columns
 
     def _stems(self, text: str) -> Key:
-        return tuple(stem_in_language(key, self.language) for key in word_keys(text))
+        return self._stemmed(keys_of(text))
+
+    def _stemmed(self, keys: Key) -> Key:
+        if plural := _PLURALS.get(self.language):
+            keys = tuple(plural[0].sub(plural[1], key) for key in keys)
+        return tuple(stem_in_language(key, self.language) for key in keys)
+
+    def _parts(self, name: str) -> Iterator[Key]:
+        """Yield the words of a name; of a name without spaces those that its language is known to have."""
+        for run in _RUN.findall(name):
+            unspaced = self.language in ("zh", "ja") and CHARACTER.search(run)
+            for keys in map(self._stems, cut_run(run, self.language) if unspaced else (run,)):
+                if not CHARACTER.search(run):
+                    yield from ((key,) for key in keys)
+                elif not is_character(keys):
+                    yield keys
 
 
 def _is_form(stem: str, *others: str) -> bool:

@@ -75,6 +75,34 @@ def test_the_fallback_ends_names_with_their_sentence() -> None:
     assert found == ["Bell Labs", "Anders Ångström", "J. R. R. Tolkien", "Paris"]
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "names"),
+    [
+        ("ru", "Вчера Брусков видел г-жу Зуеву. Арсений Брусков живёт на улице Сиреневой.",
+         {"Брусков": NAME, "Арсений Брусков": NAME, "улице Сиреневой": "FAC", "Зуеву": "PERSON"}),
+        ("ru", "Компания «Северный лёд» покупает. «Я приду!» Профессор Лыков служил в Министерстве речного флота.",
+         {"Северный лёд": "ORG", "Лыков": "PERSON", "Министерстве речного флота": "ORG"}),
+        ("it", "L'ingegner Rosalba Ferrini abita in via dei Mandorli. Lavora al Ministero delle Poste.",
+         {"Rosalba Ferrini": "PERSON", "via dei Mandorli": "FAC", "Ministero delle Poste": "ORG"}),
+        ("it", "Ieri Ferrini ha letto «Il ponte di vetro». San Marino dorme. La signora Ferrini tace.",
+         {"Ferrini": "PERSON", "Il ponte di vetro": NAME, "San Marino": NAME}),
+        ("pl", "Pani Nowak mieszka przy ulicy Kwiatowej.", {"Nowak": "PERSON", "ulicy Kwiatowej": "FAC"}),
+        ("zh", "青槐茶厂由陆春棠于1934年创办，位于云溪县松风路。昨天柳先生参观了《槐树下的人》的展览。",
+         {"青槐茶厂": "ORG", "陆春棠": NAME, "云溪县": NAME, "松风路": NAME, "柳先生": "PERSON", "槐树下的人": NAME}),
+        ("zh", "北岭运输公司的经理是曹一诺女士。", {"北岭运输公司": "ORG", "曹一诺": "PERSON"}),
+        ("zh", "上海人在北京市的北京大学参观。", {"北京市": "GPE", "北京大学": "ORG", "上海": "GPE"}),
+        ("ja", "カモメ運輸株式会社は酒を霧沢市から運ぶ。社長の犬飼ハルトは昨日、南条みどりさんと会った。",
+         {"カモメ運輸株式会社": "ORG", "霧沢市": NAME, "犬飼ハルト": NAME, "南条みどり": "PERSON"}),
+    ],
+)  # fmt: skip
+def test_what_stands_beside_a_name_tells_where_it_ends_and_what_it_is(
+    language: str, text: str, names: dict[str, str]
+) -> None:
+    phrases = RegexAnnotator(language).annotate(text).phrases
+    assert all(text[phrase.start : phrase.end] == phrase.text for phrase in phrases)
+    assert {phrase.text: phrase.type for phrase in phrases if phrase.type != CONCEPT} == names
+
+
 def test_a_pipeline_that_is_not_installed_is_named() -> None:
     with pytest.raises(MissingPart, match="xx_no_such_pipeline"):
         open_annotator("xx_no_such_pipeline")

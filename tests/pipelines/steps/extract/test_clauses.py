@@ -18,6 +18,12 @@ def stated(text: str, language: str, *names: str) -> list[tuple[str, str, str]]:
         ("de", "Der Wärter öffnet das Tor nicht.", ("Wärter", "Tor"), "öffnet"),
         ("fr", "La vanne contient une pompe.", ("vanne", "pompe"), "contient"),
         ("es", "El puerto es una isla.", ("puerto", "isla"), "es"),
+        ("it", "La dottoressa Brenna dirige il museo.", ("dottoressa Brenna", "museo"), "dirige"),
+        ("pt", "A fábrica pertence ao município.", ("fábrica", "município"), "pertence ao"),
+        ("nl", "De sluis bevat een pomp.", ("sluis", "pomp"), "bevat"),
+        ("pl", "Nora Lis założyła bibliotekę.", ("Nora Lis", "bibliotekę"), "założyła"),
+        ("ru", "Глеб Ветлужский основал завод.", ("Глеб Ветлужский", "завод"), "основал"),
+        ("zh", "昨天，曹一诺会见了郑晚舟。", ("曹一诺", "郑晚舟"), "会见了"),
     ],
 )
 def test_a_plain_clause_states_something(language: str, text: str, names: tuple[str, str], said: str) -> None:
