@@ -38,7 +38,7 @@ NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage", "n
 ANSWER_FEATURES = (
     "best statement", "words", "words of passage", "missing meaning", "told together", "missing everywhere",
     "nearest passage in another language", "another language", "fact", "size of index", "length of question",
-    "words told",
+    "words told", "has the measure", "lacks the measure", "lacks the kind", "missing name",
 )  # fmt: skip
 """The features of an answer for a question, in the order of the weights."""
 
@@ -391,4 +391,5 @@ def answer_features(
         log(n_chunks),
         log(1 + len(asked.weights)),
         sum(asked.rarity[term] for term in together),
+        *(named[name] for name in ("has the measure", "lacks the measure", "lacks the kind", "missing name")),
     ])  # fmt: skip
