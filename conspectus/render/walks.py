@@ -15,25 +15,26 @@ if TYPE_CHECKING:
     from conspectus.query.context import Context
 
 
-def draw(answer: Answer, context: "Context", form: Literal["svg", "html"]) -> str:
+def draw(answer: Answer, context: "Context", form: Literal["svg", "html"], width: int | None = None) -> str:
     """Return a drawing of the walk or the subgraph behind an answer.
 
     Args:
         answer: The answer.
         context: The context that the answer was made with.
         form: "svg", or "html" for a subgraph in a separate page.
+        width: The pixels that a page has for it.
 
     Raises:
         UsageError: The method made neither a walk nor a subgraph, or a walk is requested as HTML.
     """
     subgraph = answer.evidence.subgraph
     if subgraph is not None:
-        return (subgraph_html if form == "html" else subgraph_svg)(
-            subgraph, answer.question, answer.method, answer.names
-        )
+        if form == "html":
+            return subgraph_html(subgraph, answer.question, answer.method, answer.names)
+        return subgraph_svg(subgraph, answer.question, answer.method, answer.names, width)
     if form == "html":
         raise UsageError("a walk is drawn as SVG only; HTML is for a subgraph")
-    return walk_svg(_walk_of(answer), open_walk_graph(context), answer.question, answer.method, answer.names)
+    return walk_svg(_walk_of(answer), open_walk_graph(context), answer.question, answer.method, answer.names, width)
 
 
 def text_of(answer: Answer, context: "Context") -> str:

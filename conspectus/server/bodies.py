@@ -30,6 +30,9 @@ Between = Annotated[
 ]
 NARROWING: dict[str, Any] = {"where": Where, "access": Access, "as_of": AsOf, "between": Between}
 """What restricts a question to a part of the index."""
+Width = Annotated[int, Field(ge=200, le=4_000)]
+Drawing = Annotated[Width | None, Field(description="also draw the graph behind it, for so many pixels")]
+Drawn = Annotated[list[Any] | None, Field(description="the drawing, as lists: tag, attributes, and what is inside")]
 Stream = Annotated[bool, Field(description="answer as server-sent events")]
 
 
@@ -45,6 +48,8 @@ class TurnGiven(_Request):
     citations: Annotated[list[CitedSpan], Field(max_length=100)] = []
 
 
+DRAWN = frozenset({"ask", "explain"})
+"""Questions whose results can be drawn."""
 History = Annotated[list[TurnGiven], Field(max_length=MOST_TURNS, description="the conversation before, oldest first")]
 
 
@@ -58,6 +63,8 @@ def request_of(operation: Operation) -> type[BaseModel]:
         for name, each in operation.parameters().items()
     }
     fields |= {name: (kind, None) for name, kind in NARROWING.items()}
+    if operation.name in DRAWN:
+        fields["drawing"] = (Drawing, None)
     if operation is ASK:
         fields |= {"history": (History, []), "stream": (Stream, False)}
     name = operation.name.capitalize()
@@ -91,6 +98,7 @@ class Answered(BaseModel):
     subgraph: Annotated[RetrievedSubgraph | None, Field(description="the subgraph that was read, if there was one")] = (
         None
     )
+    drawing: Drawn = None
 
 
 class _Ranking(BaseModel):

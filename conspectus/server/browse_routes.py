@@ -15,8 +15,11 @@ from conspectus.api import Index
 from conspectus.map.data import MapLimits, content_of
 from conspectus.operation_table import OPERATIONS, Operation
 from conspectus.query.context import Context
+from conspectus.render.drawings import entity_svg
+from conspectus.render.node_link import elements
 from conspectus.rows import MethodRow
 from conspectus.server.ask_routes import IndexName, leaves, service_of
+from conspectus.server.bodies import Width
 from conspectus.server.request_checks import Refused
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import per_index
@@ -167,6 +170,17 @@ async def map_content(look: Looking) -> MapContent:
     """The communities, entities and relations with their positions on the map."""
     found: MapContent = await look.at(Operation(_map, "map"), {})
     return found.model_copy(update={"map": {**found.map, "title": look.index}})
+
+
+def _drawing(context: Context, entity: str, width: int) -> list[Any]:
+    return elements(entity_svg(OPERATIONS["entity"].run(context, entity, 100), width))
+
+
+@router.get("/entities/{entity:path}/drawing")
+async def entity_drawing(look: Looking, entity: str, width: Width = 800) -> list[Any]:
+    """An entity with what is around it, drawn: lists of a tag, its attributes, and what is inside."""
+    drawn: list[Any] = await look.at(Operation(_drawing, "drawing"), {"entity": entity, "width": width})
+    return drawn
 
 
 for _operation in OPERATIONS.values():

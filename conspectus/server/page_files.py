@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from conspectus.map.page import frame, script, style
+from conspectus.map.page import SHARED, frame, part, script, style
 from conspectus.server.request_checks import PAGE_FILES, Refused
 from conspectus.storage.hashing import digest
 from fastapi import APIRouter, Request, Response
@@ -64,7 +64,7 @@ def _files() -> dict[str, _File]:
     folder = files("conspectus.server").joinpath("page")
     texts = {each.name: each.read_text("utf-8") for each in folder.iterdir() if each.name.rpartition(".")[2] in _TYPES}
     texts["map.html"] = frame(MAP_POLICY, f"{PAGE_FILES}map.css", f"{PAGE_FILES}map_frame.js")
-    texts |= {"map.css": style(), "map.js": script()}
+    texts |= {"map.css": style(), "map.js": script(), **{name: part(name) for name in SHARED}}
     return {name: _file(name, text) for name, text in texts.items()}
 
 

@@ -20,7 +20,7 @@ function redraw() {
   requestAnimationFrame((now) => {
     wanted = false;
     if (flight) flight(now);
-    draw();
+    drawFrame();
   });
 }
 
@@ -103,5 +103,5 @@ function resize() {
   pen.setTransform(sharp, 0, 0, sharp, 0, 0);
   font = ""; // a canvas of a new size has forgotten its font
   if (atWhole && !flight) camera.k = wholeK();
-  draw(); // at once: a canvas of a new size is empty
+  drawFrame(); // at once: a canvas of a new size is empty
 }

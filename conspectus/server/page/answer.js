@@ -1,9 +1,10 @@
 // An answer: its text with marks that open what they cite, its sources, its doubts, and how it was found.
 import { addressOf, get } from "./api.js";
 import { href } from "./address.js";
-import { counted, cut, failed, make, number, say, shown, spoken } from "./dom.js";
+import { counted, cut, make, number, say, shown, spoken } from "./dom.js";
 import { openDocument, openSource } from "./drawer.js";
-import { subgraphDrawing, walkDrawing } from "./drawing.js";
+import { drawing } from "./drawing.js";
+import { failed } from "./fetching.js";
 
 const INLINE = /(\*\*[^*\n]+\*\*|`[^`\n]+`|(?:\[\d{1,4}\])+)/;
 
@@ -168,12 +169,11 @@ const stepRow = (step) => make("li", {}, make("b", {}, shown(step.name)), " ", s
 
 function how(answer) {
   const walk = answer.walk, inside = [];
-  if (walk?.chains.length) inside.push(walkDrawing(walk, answer.names));
-  if (answer.subgraph?.nodes.length) inside.push(subgraphDrawing(answer.subgraph, answer.names));
+  if (answer.drawing) inside.push(drawing(answer.drawing));
   if (answer.trace.length) inside.push(make("ol", { class: "steps" }, ...answer.trace.map(stepRow)));
   if (walk?.decisions.length) inside.push(make("details", {}, make("summary", {}, `All ${counted(walk.decisions.length, "decision")} of the walk`), make("ol", { class: "steps" }, ...walk.decisions.map(decisionRow))));
   if (!inside.length) return null;
-  return make("details", { class: "how", open: Boolean(walk?.chains.length || answer.subgraph?.nodes.length) }, make("summary", {}, "How it was found"), ...inside);
+  return make("details", { class: "how", open: Boolean(answer.drawing) }, make("summary", {}, "How it was found"), ...inside);
 }
 
 function decisionRow(decision) {

@@ -2,6 +2,7 @@
 import { addressOf, events } from "./api.js";
 import { go, here, href } from "./address.js";
 import { liveAnswer } from "./answer.js";
+import { room } from "./drawing.js";
 import { make, number, say, shown, spoken } from "./dom.js";
 import { filterField, known, methodChoice } from "./choices.js";
 
@@ -143,7 +144,7 @@ async function ask(question, again = null) {
   say("Answering");
   row.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   try {
-    for await (const [name, value] of events(addressOf(thread.index, "ask"), { question, method: turn.method, ...(turn.where ? { where: turn.where } : {}), history: before.slice(-50).map(turnOf) }, control.signal)) {
+    for await (const [name, value] of events(addressOf(thread.index, "ask"), { question, method: turn.method, drawing: room(), ...(turn.where ? { where: turn.where } : {}), history: before.slice(-50).map(turnOf) }, control.signal)) {
       if (name === "text") live.text(value);
       else if (name === "step") live.step(value);
       else if (name === "answer") {

@@ -1,7 +1,8 @@
 // The drawer: a document, at the place that was cited, with the span marked; and why that passage was found.
 import { addressOf, get, pathOf } from "./api.js";
 import { changed, go, here } from "./address.js";
-import { fill, make, number, shown, spoken, waiting } from "./dom.js";
+import { make, number, shown, spoken } from "./dom.js";
+import { fill, waiting } from "./fetching.js";
 import { whyFound } from "./why.js";
 
 const AROUND = 2_500, MORE = 8_000;

@@ -1,8 +1,9 @@
 // The documents, the map, and the state of an index with what was lost.
 import { addressOf, forgetToken, get, hasToken } from "./api.js";
 import { changed, go, here } from "./address.js";
-import { counted, failed, fill, make, number, shown, spoken } from "./dom.js";
+import { counted, make, number, shown, spoken } from "./dom.js";
 import { openDocument } from "./drawer.js";
+import { failed, fill } from "./fetching.js";
 
 const PAGE = 50;
 

@@ -2,7 +2,8 @@
 import { addressOf, follow, get, pathOf, send, useToken } from "./api.js";
 import { here, href } from "./address.js";
 import { forgetKnown } from "./choices.js";
-import { counted, failed, fill, make, number, say, shown, spoken } from "./dom.js";
+import { counted, make, number, say, shown, spoken } from "./dom.js";
+import { failed, fill } from "./fetching.js";
 import { paged, table } from "./lists.js";
 
 const STATES = { running: "runs", done: "done", failed: "failed", stopped: "stopped", interrupted: "interrupted: the server ended" };

@@ -2,8 +2,9 @@
 import { addressOf, get } from "./api.js";
 import { prose } from "./answer.js";
 import { changed, here } from "./address.js";
-import { counted, cut, fill, make, shown, spoken } from "./dom.js";
+import { counted, cut, make, shown, spoken } from "./dom.js";
 import { openSource } from "./drawer.js";
+import { fill } from "./fetching.js";
 
 const tree = make("div", { class: "side tree" });
 const detail = make("div", { class: "detail", tabindex: "-1" });

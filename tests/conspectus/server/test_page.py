@@ -225,7 +225,7 @@ def test_entities_are_found_and_lead_to_their_neighbours_and_passages(page: Page
     page.key("Enter")
     page.until("document.querySelector('.detail .drawing') !== null")
     assert page.text(".detail h2") == "Grey Heron"
-    names = page.run("[...document.querySelectorAll('.detail .drawing .name')].map(t => t.textContent)")
+    names = page.run("[...document.querySelectorAll('.detail .drawing .node text')].map(t => t.textContent)")
     assert {"Grey Heron", "Ada Mirren", "Otto Brand"} <= set(names)
     page.run("[...document.querySelectorAll('.detail .drawing a')].find(a => a.textContent.includes('Otto')).focus()")
     page.key("Enter")
