@@ -69,6 +69,14 @@ export function listKeys(field, list) {
   });
 }
 
+/** Tell apart which of some elements is meant. */
+export function setCurrent(elements, is) {
+  for (const each of elements) {
+    if (is(each)) each.setAttribute("aria-current", "true");
+    else each.removeAttribute("aria-current");
+  }
+}
+
 const status = document.getElementById("said");
 /** Tell who listens instead of looking. */
 export function say(text) {

@@ -14,7 +14,7 @@ from conspectus.server.admin.changes import Removal, Upload, Waiting
 from conspectus.server.admin.jobs import Job, Jobs, Kind
 from conspectus.server.ask_routes import KEEP_ALIVE, IndexName, service_of, stream_response
 from conspectus.server.request_checks import Refused
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -191,18 +191,5 @@ async def job_events(jobs: Administered, job: JobId) -> Any:  # noqa: ANN401  (a
 
 @router.post("/v1/indexes/{index}/jobs/{job}/stop")
 async def stop_job(request: Request, jobs: Administered, job: JobId) -> Job:
-    """Stop a job with all that it started. The version in force stays."""
+    """Stop a job with all that it started. The version in force stays, and what it was to change waits again."""
     return await jobs.stop(job, request.state.caller.name)
-
-
-@router.post("/v1/indexes/{index}/jobs/{job}/resume", status_code=202)
-async def resume_job(request: Request, jobs: Administered, job: JobId) -> Job:
-    """Start a job again that failed, was stopped or was interrupted. What is remembered of it is not done again."""
-    return jobs.resume(job, request.state.caller.name)
-
-
-@router.delete("/v1/indexes/{index}/jobs/{job}", status_code=204)
-async def discard_job(request: Request, jobs: Administered, job: JobId) -> Response:
-    """Forget a job that does not run. What it was to change waits again, unless it is done."""
-    jobs.discard(job, request.state.caller.name)
-    return Response(status_code=204)

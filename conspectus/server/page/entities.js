@@ -1,25 +1,20 @@
 // Entities: found by name, page by page; one with what is around it and where it is named.
 import { addressOf, get } from "./api.js";
-import { changed, go, here, href } from "./address.js";
-import { counted, cut, folded, listKeys, make, number, say, shown, spoken } from "./dom.js";
+import { changed, here, href } from "./address.js";
+import { counted, cut, folded, listKeys, make, number, say, setCurrent, shown, spoken } from "./dom.js";
 import { openDocument } from "./drawer.js";
 import { drawing, room } from "./drawing.js";
-import { failed, fill } from "./fetching.js";
+import { fill } from "./fetching.js";
+import { paged, searchField } from "./lists.js";
 
-const PAGE = 50, PASSAGES = 8, RELATIONS = 20;
-const search = make("input", { type: "search", id: "entity-name", "aria-label": "Name of an entity", placeholder: "Search names", autocomplete: "off", spellcheck: "false", dir: "auto", maxlength: "500" });
-const total = make("p", { class: "soft", role: "status" });
-const list = make("ul", { class: "rows" });
-const more = make("div", {});
-const side = make("div", { class: "side" }, search, total, list, more);
+const PASSAGES = 8, RELATIONS = 20, FACTS = 12;
+const search = searchField("entity-name", "Search names", "name");
+const list = make("ul", { class: "rows" }), listing = make("div", { class: "listing" });
+const side = make("div", { class: "side" }, search, listing);
 const detail = make("div", { class: "detail", tabindex: "-1" });
 const element = make("section", { class: "view split", id: "view-entities", "aria-label": "Entities" }, make("h1", { tabindex: "-1" }, "Entities"), side, detail);
-let listed = "", told = "", pending = null, timer = 0;
+let listed = "", told = "";
 
-search.addEventListener("input", () => {
-  clearTimeout(timer);
-  timer = setTimeout(() => go(changed({ name: search.value }), { replace: true }), 120);
-});
 listKeys(search, list);
 
 function show(parameters) {
@@ -36,45 +31,13 @@ function show(parameters) {
   if (id) fill(detail, "Looking it up …", () => Promise.all([get(path(id), { limit: 100 }), get(`${path(id)}/drawing`, { width: room(detail) }).catch(() => null)]), about);
   else detail.replaceChildren(make("p", { class: "soft empty" }, "Choose an entity to see what is known of it, and what it is joined to."));
 }
-function mark(id) {
-  for (const link of list.querySelectorAll("a")) link.toggleAttribute("aria-current", link.dataset.id === id);
-}
+const mark = (id) => setCurrent(list.querySelectorAll("a"), (link) => link.dataset.id === id);
 
 async function first(name) {
-  pending?.abort();
-  pending = new AbortController();
-  try {
-    const began = performance.now();
-    const page = await get(addressOf(here.index, "entities"), { name, limit: PAGE }, pending.signal);
-    list.replaceChildren(...page.rows.map(row));
-    total.textContent = name ? `${counted(page.total, "entity", "entities")} with “${shown(cut(name, 40))}”` : counted(page.total, "entity", "entities");
-    next(page);
-    mark(here.parameters.get("id") ?? "");
-    performance.measure("entities listed", { start: began, end: performance.now() });
-  } catch (failure) {
-    if (failure.name === "AbortError") return;
-    if (failure.title === undefined) throw failure;
-    list.replaceChildren();
-    total.replaceChildren(failed(failure, () => first(name)));
-  }
-}
-function next(page) {
-  more.replaceChildren();
-  if (!page.next) return;
-  const button = make("button", { type: "button", onclick: async () => {
-    button.disabled = true;
-    try {
-      const following = await get(page.next);
-      const added = following.rows.map(row);
-      list.append(...added);
-      next(following);
-      added[0]?.querySelector("a").focus();
-    } catch (failure) {
-      if (failure.title === undefined) throw failure;
-      more.replaceChildren(failed(failure, () => next(page)));
-    }
-  } }, `Show more (${number(page.total - list.children.length)} left)`);
-  more.append(button);
+  const began = performance.now();
+  await paged(listing, addressOf(here.index, "entities"), { name }, row, (page, body, foot) => [make("p", { class: "soft", role: "status" }, `${counted(page.total, "entity", "entities")}${name ? ` with “${shown(cut(name, 40))}”` : ""}`), body, foot], list);
+  mark(here.parameters.get("id") ?? "");
+  performance.measure("entities listed", { start: began, end: performance.now() });
 }
 const row = (each) => make("li", {}, make("a", { href: changed({ id: each.id, doc: null, span: null }), "data-id": each.id, onclick: (event) => {
   event.currentTarget.href = changed({ id: each.id, doc: null, span: null }); // the name that is searched may have changed since
