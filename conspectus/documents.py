@@ -1,5 +1,6 @@
 """Documents, passages and metadata keys, as rows."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -29,7 +30,7 @@ def document_rows(context: Context, title: str, sort: Order) -> Sequence[Documen
     names = ("\n".join(each[key] for key in ("id", "title", "uri")).casefold() for each in told)
     rows = [row for row, name in enumerate(names) if all(word in name for word in wanted)]
     keys: dict[Order, Callable[[int], Any]] = {
-        "title": lambda row: (told[row]["title"] or told[row]["uri"]).casefold(),
+        "title": lambda row: numbers_apart(told[row]["title"] or told[row]["uri"]),
         "date": lambda row: dict(told[row]["metadata"]).get("date", ""),
         "size": lambda row: told[row]["n_chars"],
     }
@@ -37,6 +38,15 @@ def document_rows(context: Context, title: str, sort: Order) -> Sequence[Documen
         rows.sort(key=keys[sort], reverse=sort != "title")
     documents = index.each(Document)
     return RowsFrom(rows, lambda row: _row(documents[row]))
+
+
+def numbers_apart(text: str) -> list[tuple[int, str]]:
+    """Return what orders a title as people do.
+
+    >>> sorted(["Part 10", "part 2"], key=numbers_apart)
+    ['part 2', 'Part 10']
+    """
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", text.casefold())]
 
 
 def document_text(context: Context, name: str, start: int, end: int | None) -> DocumentText:

@@ -25,7 +25,8 @@ class Operation:
         asks: Whether it is a question, which may wait for models and counts against limits.
         paged: Whether its result is a list that is read page by page.
         whole: Whether it names files of all documents, so that callers who see only some must not use it.
-        tool: Defaults for agents that differ; None if it is no tool of agents.
+        tool: Defaults for agents that differ, None for a parameter that they do not have; None if it is no tool of
+            agents.
     """
 
     run: Callable[..., Any]
@@ -93,7 +94,7 @@ OPERATIONS = {
         Operation(ops.explain, "explain", asks=True, tool={"k": 3}),
         Operation(ops.status, "status"),
         Operation(ops.methods, ""),
-        Operation(ops.documents, "documents", paged=True),
+        Operation(ops.documents, "documents", paged=True, tool={"sort": None}),
         Operation(ops.document, "documents/{document:path}"),
         Operation(ops.passages, "passages"),
         Operation(ops.filters, "metadata"),

@@ -25,6 +25,8 @@ _WIDE, _GAP, _BETWEEN = 250.0, 190.0, 26
 """Width of a node, the space between columns, and the space between nodes and between panels."""
 _NARROWEST, _WIDEST, _EDGE = 96.0, 190.0, 4
 """Width of a node in a page, and the margin there."""
+_GAPS = 0.8
+"""Space between columns in a page, as a share of a node."""
 _PAD, _ROW, _LINE_OF_NOTE, _PASSING = 6, 22, 13, 26
 """The margin in a node, the height of a row and of a note, and the height that an edge takes in a column it passes."""
 _MARGIN, _LEADING, _LEAST_WIDTH, _SWATCH, _ITEM = 24, 20, 640, 14, 150
@@ -148,9 +150,9 @@ def drawing(
     columns = max(node.column for node in nodes) + 1
     margin, wide, gap = _MARGIN, _WIDE, _GAP
     if width is not None:
-        margin, wide = _EDGE, (width - 2 * _EDGE) / (columns + (columns - (not beside)) * 0.6)
+        margin, wide = _EDGE, (width - 2 * _EDGE) / (columns + (columns - (not beside)) * _GAPS)
         wide = round(min(max(wide, _NARROWEST), _WIDEST))
-        gap = round(wide * 0.6)
+        gap = round(wide * _GAPS)
     full = 2 * margin + columns * (wide + gap) - (0 if beside else gap)
     drawn, top = list[str](), float(margin)
     if width is None:

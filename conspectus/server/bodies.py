@@ -41,11 +41,12 @@ class _Request(BaseModel):
 
 
 class TurnGiven(_Request):
-    """An earlier question and its answer. `citations` are the spans that the answer cited."""
+    """An earlier question and its answer. `citations` are the spans that it cited, `short` is its short answer."""
 
     question: Question
     answer: Annotated[str, Field(max_length=LONGEST_ANSWER)]
     citations: Annotated[list[CitedSpan], Field(max_length=100)] = []
+    short: Annotated[str, Field(max_length=2_000)] = ""
 
 
 DRAWN = frozenset({"ask", "explain"})
@@ -92,6 +93,7 @@ class Answered(BaseModel):
     narrowed: str
     usage: Usage
     trace: list[Step]
+    nearest: Annotated[list[Passage], Field(description="the nearest passages, if nothing supports an answer")]
     walk: Annotated[
         dict[str, Any] | None, Field(description="the decisions and chains of a walk over the graph, if there was one")
     ] = None
@@ -139,7 +141,15 @@ def conversation(turns: Sequence[TurnGiven], narrowed: str) -> Conversation | No
         return None
     return Conversation(
         tuple(
-            Turn(turn.question, turn.question, turn.answer, "", tuple(turn.citations), narrowed=narrowed)
+            Turn(
+                turn.question,
+                turn.question,
+                turn.answer,
+                "",
+                tuple(turn.citations),
+                narrowed=narrowed,
+                short=turn.short,
+            )
             for turn in turns
         )
     )

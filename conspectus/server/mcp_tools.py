@@ -46,7 +46,7 @@ CHARACTERS = 5_000
 _CUTS = (1_200, 600, 300, 150, 80, 40)
 """Lengths to which texts of rows are cut, until a result is short enough."""
 _DETAILS = frozenset(
-    {"trace", "usage", "walk", "subgraph", "checks", "graph", "parts", "narrowed", "dropped_citations"}
+    {"trace", "usage", "nearest", "walk", "subgraph", "checks", "graph", "parts", "narrowed", "dropped_citations"}
 )
 """Fields of the results of questions that an agent gets only if it asks for a long result."""
 
@@ -124,6 +124,8 @@ def _tool(operation: Operation, calls: Calls, runs: list[MethodRow]) -> Tool:
     parameters = []
     for name, each in operation.parameters().items():
         default = (operation.tool or {}).get(name, each.default)
+        if default is None is not each.default:
+            continue
         kind: Any = each.annotation
         described = Annotated[kind, Field(description=helps[name])]
         parameters.append(each.replace(kind=keyword, default=default, annotation=described))

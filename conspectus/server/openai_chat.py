@@ -126,12 +126,21 @@ def asked_of(chat: ChatRequest, method: str) -> dict[str, Any]:
     if len(said[-1].text) > MOST_CHARACTERS:
         raise Refused(400, "bad_request", f"a question has at most {MOST_CHARACTERS:,} characters")
     turns = [
-        TurnGiven(question=before.text[:MOST_CHARACTERS], answer=after.text.partition(SOURCES)[0].partition(NOTES)[0])
+        _turn(before.text[:MOST_CHARACTERS], after.text.partition(SOURCES)[0].partition(NOTES)[0])
         for before, after in pairwise(said)
         if before.role == "user" and after.role == "assistant"
     ]
     narrowed = {name: getattr(chat, name) for name in NARROWING}
     return {"question": said[-1].text, "method": method, "history": turns[-MOST_TURNS:], **narrowed}
+
+
+def _turn(question: str, reply: str) -> TurnGiven:
+    """Return an earlier question with the reply as `content_of` or a stream gave it."""
+    before, _, after = saying("in short", question, "\0").partition("\0")
+    parts = reply.split("\n\n")
+    short = next((part for part in parts if part.startswith(before) and part.endswith(after)), "")
+    rest = "\n\n".join(part for part in parts if part != short)
+    return TurnGiven(question=question, answer=rest, short=short.removeprefix(before).removesuffix(after)[:2_000])
 
 
 def content_of(answer: Answer) -> str:

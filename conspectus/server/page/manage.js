@@ -55,7 +55,7 @@ async function upload(files, goOn = false) {
     const row = make("li", {}, make("span", { class: "spinner", "aria-hidden": "true" }), ` ${place + 1} of ${files.length}: `, spoken(file.name));
     arriving.append(row);
     try {
-      if (file.size > limits.file_bytes) throw { title: "Too large.", message: `A file may have ${size(limits.file_bytes)}.` };
+      if (file.size > (limits?.file_bytes ?? Infinity)) throw { title: "Too large.", message: `A file may have ${size(limits.file_bytes)}.` };
       await send("PUT", path(`uploads/${encodeURIComponent(file.name)}`), file);
       row.remove();
     } catch (failure) {
