@@ -2,7 +2,7 @@
 import { href } from "./address.js";
 import { filled, make } from "./dom.js";
 
-const NARROWEST = 0.8; // from here on a drawing is scrolled instead of made smaller
+const NARROWEST = 0.75; // from here on a drawing is scrolled instead of made smaller
 let made = 0;
 
 /** The width that a drawing may have in a place. */
