@@ -41,9 +41,10 @@ class Limits(BaseModel):
 
 
 class WaitingChanges(Waiting):
-    """What the next build would change, and what may be uploaded."""
+    """What the next build would change, what may be uploaded, and in `problem` why nothing can be changed, if so."""
 
     limits: Limits
+    problem: str
 
 
 class StartJob(BaseModel):
@@ -84,7 +85,7 @@ async def changes(jobs: Administered) -> WaitingChanges:
     limits = jobs.changes.limits
     formats = known_formats().split()
     allowed = Limits(file_bytes=limits.file_bytes, all_bytes=limits.all_bytes, files=limits.files, formats=formats)
-    return WaitingChanges(**jobs.changes.waiting().model_dump(), limits=allowed)
+    return WaitingChanges(**jobs.changes.waiting().model_dump(), limits=allowed, problem=jobs.problem)
 
 
 _RAW = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"format": "binary"}}}}}

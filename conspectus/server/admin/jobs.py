@@ -24,6 +24,7 @@ from conspectus.server.admin.changes import Changes, Removal, UploadLimits
 from conspectus.server.request_checks import Log, Refused
 from conspectus.server.tokens import ADMIN_VARIABLE, TOKEN_VARIABLE
 from conspectus.storage.errors import IndexUnusable, UsageError
+from conspectus.storage.manifest import current_version, read_manifest
 from conspectus.storage.publishing import write_whole
 from conspectus.storage.settings import Settings
 from filelock import FileLock, Timeout
@@ -96,7 +97,6 @@ class Jobs:
         """
         self.name = name
         self._root = root.absolute()
-        self._settings = settings
         self._log = log
         self._process: asyncio.subprocess.Process | None = None
         self._task: asyncio.Task[None] | None = None
@@ -117,6 +117,7 @@ class Jobs:
         except OSError as error:
             raise UsageError(f"{root} cannot be administered: {error.strerror}") from error
         self._known = {job.id: job for job in self._read()}
+        self._settings, self.problem = _own(settings, self._root)
 
     def _read(self) -> list[Job]:
         """Return the jobs on disk, and finish what a server began that was killed."""
@@ -354,6 +355,15 @@ class Jobs:
     def _forget(self, job: Job) -> None:
         shutil.rmtree(self._folder(job), ignore_errors=True)
         self._known.pop(job.id, None)
+
+
+def _own(settings: Settings, root: Path) -> tuple[Settings, str]:
+    """Return the settings with those graphs that an index was made with, and what keeps it from being changed."""
+    made = read_manifest(root, current_version(root)).settings.get("kg", {}).get("files", [])
+    hashes = {file: settings.with_graphs([file]).of_the_index()["kg"]["files"][0] for file in settings.kg.files}
+    own = settings.with_graphs([file for file, found in hashes.items() if found in made])
+    missing = len(set(made) - set(hashes.values()))
+    return own, f"this index has a graph of {missing} files that the server was not given: serve --kg" * bool(missing)
 
 
 def _kill_group(process: int) -> None:

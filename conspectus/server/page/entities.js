@@ -1,6 +1,7 @@
 // Entities: found by name, page by page; one with what is around it and where it is named.
 import { addressOf, get } from "./api.js";
 import { changed, here, href } from "./address.js";
+import { known } from "./choices.js";
 import { counted, cut, folded, listKeys, make, number, say, setCurrent, shown, spoken } from "./dom.js";
 import { openDocument } from "./drawer.js";
 import { drawing, room } from "./drawing.js";
@@ -28,7 +29,7 @@ function show(parameters) {
   mark(id);
   if (told === `${here.index} ${id}`) return;
   told = `${here.index} ${id}`;
-  if (id) fill(detail, "Looking it up …", () => Promise.all([get(path(id), { limit: 100 }), get(`${path(id)}/drawing`, { width: room(detail) }).catch(() => null)]), about);
+  if (id) fill(detail, "Looking it up …", () => Promise.all([get(path(id), { limit: 100 }), get(`${path(id)}/drawing`, { width: room(detail) }).catch(() => null), get(`${path(id)}/timeline`, { limit: 100 }), known(here.index)]), about);
   else detail.replaceChildren(make("p", { class: "soft empty" }, "Choose an entity to see what is known of it, and what it is joined to."));
 }
 const mark = (id) => setCurrent(list.querySelectorAll("a"), (link) => link.dataset.id === id);
@@ -45,16 +46,18 @@ const row = (each) => make("li", {}, make("a", { href: changed({ id: each.id, do
 
 const path = (id) => addressOf(here.index, `entities/${encodeURIComponent(id)}`);
 
-function about([found, around]) {
+function about([found, around, { rows: dated }, { status }]) {
+  const guessed = status.models.extraction?.startsWith("en_core") || status.models.extraction === "regex"; // by rules, without a model
   say(found.name);
   return [
     make("p", { class: "narrow-only" }, make("a", { href: changed({ id: null }) }, "← All entities")),
-    make("p", { class: "kicker" }, shown(found.type.toLowerCase().replaceAll("_", " ") || "entity")),
+    make("p", { class: "kicker" }, shown(found.type.toLowerCase().replaceAll("_", " ") || "entity"), guessed ? " · type and relations are guesses of rules" : ""),
     make("h2", {}, spoken(found.name)),
     make("ul", { class: "facts" }, make("li", {}, make("b", {}, number(found.frequency)), ` ${found.frequency === 1 ? "passage" : "passages"}`), make("li", {}, make("b", {}, number(found.degree)), found.degree === 1 ? " neighbour" : " neighbours"), make("li", {}, make("a", { href: href("map", { entity: found.id }) }, "Show it on the map"))),
     found.description ? make("p", { class: "lead", dir: "auto" }, shown(found.description)) : null,
     around && drawing(around),
     ...relations(found),
+    ...(dated.length ? [make("h3", {}, "When"), ...folded(dated, FACTS, fact, { class: "relations" })] : []),
     ...beside(found),
     passages(found),
   ];
@@ -70,6 +73,11 @@ function relations(found) {
     return make("li", {}, each.outgoing ? [self, " ", said, " ", other] : [other, " ", said, " ", self], each.description && !each.predicate ? make("p", { class: "soft", dir: "auto" }, shown(each.description)) : null, " ", shownBy);
   });
   return [make("h3", {}, counted(items.length, "relation")), ...folded(items, RELATIONS, undefined, { class: "relations" })];
+}
+/** A dated fact with the sentence that states it. */
+function fact(row) {
+  const said = row.document_id ? make("button", { type: "button", class: "plain", onclick: () => openDocument(row.document_id, [row.start, row.end]) }, "where it is said") : null;
+  return make("li", {}, make("b", {}, shown(row.when || "no date")), row.basis === "document" ? " (the document's date) " : " ", spoken(row.statement), " ", said);
 }
 function beside(found) {
   if (!found.beside.length) return [];

@@ -89,7 +89,7 @@ export const mapView = {
     const [[name, id] = []] = [...parameters].filter(([each]) => each === "entity" || each === "community");
     const wanted = `/page/map.html?index=${encodeURIComponent(here.index)}`, at = name ? `${name}=${encodeURIComponent(id)}` : "", inside = frame.contentWindow?.location;
     if (!frame.isConnected || !inside?.href.includes(wanted)) frame.setAttribute("src", `${wanted}#${at}`);
-    else if (inside.hash.slice(1) !== at) inside.replace(`#${at}`);
+    else if (inside.hash.slice(1) !== at) inside.hash = at;
   },
 };
 

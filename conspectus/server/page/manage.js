@@ -71,7 +71,7 @@ async function upload(files, goOn = false) {
 
 // What waits, its estimate, and the build
 
-const list = make("div", { id: "waiting" }), price = make("div", { id: "price" }), told = make("div", {}), actions = make("p", { class: "row" }), progress = make("div", { id: "progress" });
+const problem = make("p", { class: "doubts", role: "alert", hidden: true }), list = make("div", { id: "waiting" }), price = make("div", { id: "price" }), told = make("div", {}), actions = make("p", { class: "row" }), progress = make("div", { id: "progress" });
 
 async function showWaiting() {
   const found = await get(path("changes"));
@@ -86,6 +86,8 @@ async function showWaiting() {
     ...found.uploads.map((each) => make("tr", {}, make("td", {}, "add"), make("td", {}, spoken(each.name)), make("td", {}, size(each.bytes)), make("td", {}, back("uploads", each.name, each.name, "Take back")))),
     ...found.removals.map((each) => make("tr", {}, make("td", {}, "remove"), make("td", {}, spoken(each.title), make("small", {}, spoken(each.uri))), make("td", {}), make("td", {}, back("removals", each.id, each.title, "Keep")))),
   ];
+  problem.textContent = found.problem && `Documents cannot be added or removed: ${found.problem}.`;
+  problem.hidden = !found.problem;
   list.replaceChildren(rows.length ? table(["", "Document", "Size", ""], make("tbody", {}, ...rows)) : make("p", { class: "soft" }, "Nothing waits. Add files above, or choose what to remove in ", make("a", { href: href("documents") }, "Documents"), "."));
   await showJobs();
 }
@@ -215,6 +217,7 @@ function jobRow(job) {
 }
 
 desk.append(
+  problem,
   make("section", { "aria-labelledby": "add" }, make("h2", { id: "add" }, "Add documents"), drop, arriving),
   make("section", { "aria-labelledby": "next" }, make("h2", { id: "next" }, "Next build"), list, price, actions, told, progress),
   make("section", { "aria-labelledby": "past" }, make("h2", { id: "past" }, "Builds"), retries, jobList),

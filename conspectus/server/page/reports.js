@@ -60,7 +60,7 @@ function about(report) {
   };
   return [
     make("p", { class: "narrow-only" }, make("a", { href: changed({ id: null }) }, "← All reports")),
-    make("p", { class: "kicker" }, `Level c${report.level} · ${counted(report.size, "entity", "entities")} · rated ${report.rating}`),
+    make("p", { class: "kicker" }, `Level c${report.level} · ${counted(report.size, "entity", "entities")} · importance ${report.rating.toFixed(1)} of 10`),
     make("h2", {}, spoken(report.title)),
     make("p", { class: "lead", dir: "auto" }, shown(report.summary)),
     make("div", { class: "findings text" }, ...report.findings.map((finding) => make("section", {}, ...prose(finding, mark)))),
