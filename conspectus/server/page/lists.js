@@ -96,9 +96,13 @@ export const mapView = {
 // Status, changes and failures
 
 const numbers = make("div", {}), differences = make("div", {}), failures = make("div", {});
-const head = make("h2", {}, "What differs from the version before");
+const compared = make("details", { ontoggle: () => compared.open && fill(differences, "Comparing …", () => get(addressOf(here.index, "diff")), changes) }, make("summary", {}, "What differs from the version before"), differences);
+function changes(found) {
+  const change = (each) => make("li", {}, make("b", {}, `${number(each.count)} ${each.table} ${each.change}`), ": ", spoken(each.names.join("; ")), each.count > each.names.length ? ` and ${number(each.count - each.names.length)} more` : "");
+  return [make("p", { class: "soft" }, `Since version ${found.before}`), found.changes.length ? make("ul", { class: "relations" }, ...found.changes.map(change)) : make("p", {}, "Nothing differs.")];
+}
 export const statusView = {
-  element: make("section", { class: "view", id: "view-status", "aria-label": "Status" }, make("h1", { tabindex: "-1" }, "Status"), numbers, head, differences, make("h2", {}, "What was lost when the index was made"), failures),
+  element: make("section", { class: "view", id: "view-status", "aria-label": "Status" }, make("h1", { tabindex: "-1" }, "Status"), numbers, compared, make("h2", {}, "What was lost when the index was made"), failures),
   show() {
     fill(numbers, "Fetching …", () => Promise.all([get(addressOf(here.index, "status")), get("/v1/versions")]), ([status, versions]) => {
       const pair = (name, value) => make("div", {}, make("dt", {}, shown(name)), make("dd", {}, spoken(value)));
@@ -111,16 +115,7 @@ export const statusView = {
         hasToken() ? make("p", {}, make("button", { type: "button", onclick: forgetToken }, "Forget the token and all conversations")) : null,
       ];
     });
-    const refused = (failure) => {
-      if (![400, 403].includes(failure.status)) throw failure; // there is no version before, or the token is not for all
-      return null;
-    };
-    fill(differences, "Comparing …", () => get(addressOf(here.index, "diff")).catch(refused), (found) => {
-      head.hidden = !found;
-      if (!found) return [];
-      const change = (each) => make("li", {}, make("b", {}, `${number(each.count)} ${each.table} ${each.change}`), ": ", spoken(each.names.join("; ")), each.count > each.names.length ? ` and ${number(each.count - each.names.length)} more` : "");
-      return [make("p", { class: "soft" }, `Since version ${found.before}`), found.changes.length ? make("ul", { class: "relations" }, ...found.changes.map(change)) : make("p", {}, "Nothing differs.")];
-    });
+    compared.open = false;
     const row = (each) => make("tr", {}, make("td", {}, shown(each.stage)), make("td", {}, spoken(each.item_id)), make("td", {}, spoken(each.reason), each.detail ? make("small", {}, spoken(each.detail)) : null));
     paged(failures, addressOf(here.index, "failures"), {}, row, (page, body, foot) => (page.total ? [make("p", { class: "soft" }, counted(page.total, "row")), table(["Step", "What", "Why"], body), foot] : [make("p", { class: "soft" }, "No failure is recorded.")]));
   },

@@ -272,7 +272,10 @@ def test_it_is_used_by_keys_alone(page: Page, server: Running) -> None:
     assert page.run("document.activeElement.innerText") == "Skip to the content"
     page.key("Enter")
     assert page.run("document.activeElement.id") == "main"
-    page.key("Tab")
+    for _ in range(20):  # past the questions that are offered
+        page.key("Tab")
+        if page.run("document.activeElement.id") == "question":
+            break
     assert page.run("document.activeElement.id") == "question"
     page.type("Who met Otto Brand in Port Alma?")
     page.key("Enter")
