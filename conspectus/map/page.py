@@ -64,14 +64,14 @@ def page(content: Content) -> str:
 
 
 def frame(policy: str, style_address: str, script_address: str) -> str:
-    """Return the page without its data, for a server: the script at that address loads them and runs `script()`."""
+    """Return the page without its data, for a server: the page around it puts them in, and then runs `script()`."""
     return _filled(
         policy=escape(policy),
         title="Map",
         style=f'<link rel="stylesheet" href="{escape(style_address)}">',
         map="",
         texts="",
-        script=f'<script type="module" src="{escape(script_address)}"></script>',
+        script=f'<script src="{escape(script_address)}"></script>',
     )
 
 

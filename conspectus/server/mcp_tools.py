@@ -12,6 +12,7 @@ from dataclasses import asdict, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature
 from typing import Annotated, Any, ParamSpec, TypeVar
+from urllib.parse import quote
 
 from conspectus.operation_table import ASK, OPERATIONS, Operation
 from conspectus.rows import MethodRow, json_text
@@ -24,7 +25,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import ToolAnnotations
+from mcp.types import ListResourcesResult, Resource, ToolAnnotations
 from pydantic import Field
 from pydantic import ValidationError as Invalid
 
@@ -43,6 +44,8 @@ SHORT, LONGER, LONGEST = 3_000, 6_000, 100_000
 """Characters of the result of a question by default, of a look into tables, and at most."""
 CHARACTERS = 5_000
 """Characters of a document that are read by default."""
+LISTED = 100
+"""Documents of an index that are listed as resources."""
 _CUTS = (1_200, 600, 300, 150, 80, 40)
 """Lengths to which texts of rows are cut, until a result is short enough."""
 _DETAILS = frozenset(
@@ -88,10 +91,30 @@ def mcp_server(service: Service, caller_of: CallerOf) -> MCPServer:
     instructions = INSTRUCTIONS.format(ask=ask, retrieve=retrieve)
     calls = Calls(service, caller_of)
     tools = [_tool(each, calls, runs) for each in OPERATIONS.values() if each.tool is not None]
-    server = MCPServer("conspectus", instructions=instructions, log_level="CRITICAL", tools=tools)
+    server = _Server("conspectus", instructions=instructions, log_level="CRITICAL", tools=tools)
+    server.calls = calls
     add_resources(server, calls, lambda read: told(read, ResourceError))
     add_prompts(server)
     return server
+
+
+class _Server(MCPServer):
+    """A server whose list of resources has what the caller of each request may see."""
+
+    calls: Calls
+
+    async def _handle_list_resources(self, ctx: Any, params: Any) -> ListResourcesResult:  # noqa: ANN401
+        context = Context(request_context=ctx, mcp_server=self, input_params=params)
+        found = []
+        for one in self.calls.service.visible(self.calls.caller_of(context)):
+            start = f"conspectus://indexes/{quote(one.name, safe='')}"
+            found.append(Resource(uri=f"{start}/filters", name=f"Filters of {one.name}", mime_type="text/plain"))
+            given = {"offset": 0, "limit": LISTED}
+            page = await self.calls.call(context, one.name, OPERATIONS["documents"], given)
+            for row in page["rows"]:
+                uri = f"{start}/documents/{quote(row.id)}"
+                found.append(Resource(uri=uri, name=row.title or row.uri, mime_type="text/plain"))
+        return ListResourcesResult(resources=found)
 
 
 async def serve_stdio(service: Service, caller: Caller, watch: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -63,8 +63,12 @@ def _files() -> dict[str, _File]:
     """Return the files by name; requests can name only these."""
     folder = files("conspectus.server").joinpath("page")
     texts = {each.name: each.read_text("utf-8") for each in folder.iterdir() if each.name.rpartition(".")[2] in _TYPES}
-    texts["map.html"] = frame(MAP_POLICY, f"{PAGE_FILES}map.css", f"{PAGE_FILES}map_frame.js")
-    texts |= {"map.css": style(), "map.js": script(), **{name: part(name) for name in SHARED}}
+    texts["map.html"] = frame(MAP_POLICY, f"{PAGE_FILES}map.css", f"{PAGE_FILES}map.js")
+    texts |= {
+        "map.css": style(),
+        "map.js": f"window.drawMap = () => {{\n{script()}\n}};\n",
+        **{name: part(name) for name in SHARED},
+    }
     return {name: _file(name, text) for name, text in texts.items()}
 
 

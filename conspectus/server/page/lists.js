@@ -79,17 +79,33 @@ export const documentsView = {
 
 // The map, which is a page of its own
 
-const frame = make("iframe", { title: "Map of the index", id: "map-frame", onload: () => {
-  const inside = frame.contentWindow; // what is selected there is in the address here
-  inside.addEventListener("hashchange", () => go(href("map", Object.fromEntries(new URLSearchParams(inside.location.hash.slice(1)))), { replace: true }));
-} });
+const frame = make("iframe", { title: "Map of the index", id: "map-frame", src: "/page/map.html", onload: draw }), lost = make("div", {});
+let drawn = "";
+function draw() {
+  const { document: page, location: place, drawMap } = frame.contentWindow, index = here.index;
+  if (!drawMap) return;
+  addressed();
+  fill(lost, "The map is being drawn …", () => get(addressOf(index, "map")), (found) => {
+    page.getElementById("data-map").textContent = JSON.stringify(found.map);
+    page.getElementById("data-texts").textContent = JSON.stringify(found.texts);
+    drawMap();
+    drawn = index;
+    frame.contentWindow.addEventListener("hashchange", () => go(href("map", Object.fromEntries(new URLSearchParams(place.hash.slice(1)))), { replace: true })); // what is selected there is in the address here
+    return [];
+  });
+}
+/** Let the map select what the address names. */
+function addressed() {
+  const [[name, id] = []] = [...here.parameters].filter(([each]) => each === "entity" || each === "community");
+  const wanted = name ? `${name}=${encodeURIComponent(id)}` : "", place = frame.contentWindow.location;
+  if (place.hash.slice(1) !== wanted) place.hash = wanted;
+}
 export const mapView = {
-  element: make("section", { class: "view full", id: "view-map", "aria-label": "Map" }, make("h1", { class: "unseen", tabindex: "-1" }, "Map"), frame),
-  show(parameters) {
-    const [[name, id] = []] = [...parameters].filter(([each]) => each === "entity" || each === "community");
-    const wanted = `/page/map.html?index=${encodeURIComponent(here.index)}`, at = name ? `${name}=${encodeURIComponent(id)}` : "", inside = frame.contentWindow?.location;
-    if (!frame.isConnected || !inside?.href.includes(wanted)) frame.setAttribute("src", `${wanted}#${at}`);
-    else if (inside.hash.slice(1) !== at) inside.hash = at;
+  element: make("section", { class: "view full", id: "view-map", "aria-label": "Map" }, make("h1", { class: "unseen", tabindex: "-1" }, "Map"), lost, frame),
+  show() {
+    if (!frame.contentWindow?.drawMap) return; // it is drawn when it has come
+    if (drawn === here.index) addressed();
+    else frame.contentWindow.location.reload();
   },
 };
 
