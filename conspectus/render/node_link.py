@@ -151,8 +151,8 @@ def drawing(
     margin, wide, gap = _MARGIN, _WIDE, _GAP
     if width is not None:
         margin, wide = _EDGE, (width - 2 * _EDGE) / (columns + (columns - (not beside)) * _GAPS)
-        wide = round(min(max(wide, _NARROWEST), _WIDEST))
-        gap = round(wide * _GAPS)
+        wide = int(min(max(wide, _NARROWEST), _WIDEST))
+        gap = int(wide * _GAPS)
     full = 2 * margin + columns * (wide + gap) - (0 if beside else gap)
     drawn, top = list[str](), float(margin)
     if width is None:

@@ -59,7 +59,7 @@ function found(id) {
 
 /** Show what the address says: a conversation of this tab, or a question that somebody else wrote down. */
 function show(parameters) {
-  const id = parameters.get("t"), thread = id && found(id);
+  const id = parameters.get("t"), thread = id ? found(id) : null;
   where.set(parameters.get("where") ?? "");
   method.set(parameters.get("method") ?? thread?.turns.at(-1)?.method ?? method.value);
   if (thread && thread.index === here.index) {

@@ -174,6 +174,24 @@ def test_a_filter_is_offered_kept_and_told(page: Page, server: Running) -> None:
     assert page.errors.pop().startswith("Failed to load resource")  # the browser tells of every status that is an error
 
 
+def test_a_fact_is_told_first_and_the_rest_is_folded(page: Page, server: Running) -> None:
+    opened(page, server, "#/notes/ask")
+    page.until("document.querySelectorAll('#welcome .offered button').length > 0")
+    page.click_on("#welcome .offered button")
+    page.until("document.querySelector('.turn .took') !== null")
+    assert page.run("document.querySelector('.turn .mark') !== null"), "what is offered can be answered"
+    opened(page, server, "#/notes/ask?t=none")
+    ask(page, "Who met Otto Brand in Port Alma?", "auto")
+    assert page.text(".turn .short").endswith("Anna Berg")
+    assert "Anna Berg" in page.text(".turn .text > p")
+    assert page.run("document.querySelectorAll('.turn .text > p').length") == 1
+    folded = "document.querySelector('.turn .text details')"
+    assert page.run(f"{folded} === null || !{folded}.open")
+    ask(page, "Which moons has Jupiter?", "auto")
+    page.click_on(".turn:last-child .below .chip")
+    page.until("document.querySelector('#cited') !== null")
+
+
 def test_methods_are_compared_side_by_side(page: Page, server: Running) -> None:
     opened(page, server, "#/notes/compare?q=Who+met+Otto+Brand+in+Port+Alma%3F&methods=ppr,bm25,dense")
     page.click_on("#compare")
