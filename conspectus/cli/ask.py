@@ -72,7 +72,7 @@ def ask(
     Args:
         level: Community level for global search, c0 (coarsest) to c3. Implies --method global.
         endpoint: Ask the graph behind this SPARQL endpoint instead of an index.
-        picture: Draw the walk or the subgraph into this file: SVG or PNG, a subgraph also as HTML.
+        picture: Draw the walk or the subgraph into this file: SVG or PNG.
     """
     if level:
         given["method"] = at_level(given["method"], level)
@@ -116,19 +116,17 @@ def _check_form(picture: Path | None) -> None:
     """Reject a drawing that cannot be made before an answer is paid for."""
     if picture is None:
         return
-    form = picture.suffix.lower()
-    if form not in {".svg", ".html", ".png"}:
-        raise UsageError(f"--show {picture}: the file name must end in .svg, .html or .png")
-    if form == ".png":
+    if picture.suffix.lower() not in {".svg", ".png"}:
+        raise UsageError(f"--show {picture}: the file name must end in .svg or .png")
+    if picture.suffix.lower() == ".png":
         from conspectus.render.png import BLANK, png_of
 
         png_of(BLANK)
 
 
 def _draw(opened: "Index", answer: "Answer", picture: Path) -> None:
-    form = picture.suffix.lower()
-    drawn = opened.draw(answer, "html" if form == ".html" else "svg")
-    if form == ".png":
+    drawn = opened.draw(answer)
+    if picture.suffix.lower() == ".png":
         from conspectus.render.png import png_of
 
         picture.write_bytes(png_of(drawn))

@@ -10,7 +10,7 @@ from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.query.types.trace import WalkTrace
 from conspectus.query.walk.graph import spoken
 from conspectus.query.walk.graph_protocol import ReadableGraph
-from conspectus.render.node_link import NOTE, Edge, Kind, Node, drawing, wrapped, xml
+from conspectus.render.node_link import NOTE, Edge, Kind, Node, drawing, wrapped
 from conspectus.rows import EntityDetail
 from conspectus.storage.errors import UsageError
 
@@ -199,29 +199,3 @@ def _columns(graph: TextualGraph) -> list[int]:
                     column[other] = column[node] + 1
                     waiting.append(other)
     return [column[node] for node in range(len(graph.nodes))]
-
-
-def subgraph_html(found: RetrievedSubgraph, question: str, method: str, answers: Sequence[str] = ()) -> str:
-    """Return the same drawing in a self-contained HTML page, above the subgraph's two tables."""
-    nodes, edges = found.text.tables()
-    names = found.text.nodes
-    spelled = [(names[edge.source], edge.text, names[edge.target]) for edge in found.text.edges]
-    return "\n".join(
-        [
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-            f"<title>{xml(question)}</title>",
-            "<style>body{font-family:Helvetica,Arial,sans-serif;color:#1c2b3a;margin:1.5rem}svg{max-width:100%;"
-            "height:auto}table{border-collapse:collapse;margin:1rem 0}td,th{border:1px solid #c6d0da;"
-            "padding:.2rem .6rem;text-align:left}</style>\n</head>\n<body>",
-            subgraph_svg(found, question, method, answers),
-            _table(nodes.rows),
-            _table((edges.rows[0], *spelled)),
-            "</body>\n</html>\n",
-        ]
-    )
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{xml(item)}</th>" for item in rows[0])
-    body = ["".join(f"<td>{xml(item)}</td>" for item in row) for row in rows[1:]]
-    return "\n".join(["<table>", *(f"<tr>{row}</tr>" for row in [head, *body]), "</table>"])

@@ -219,7 +219,7 @@ def shown(result: Any, arguments: Mapping[str, Any], context: Context, width: in
         walk, subgraph = result.evidence.walk, result.evidence.subgraph
         told = answer_json(result, json_of(result, context) if walk else None)
         if width and ((walk and walk.chains) or (subgraph and subgraph.nodes)):
-            told["drawing"] = elements(draw(result, context, "svg", width))
+            told["drawing"] = elements(draw(result, context, width))
         return told
     if isinstance(result, Evidence):
         return evidence_json(arguments["question"], arguments["method"], result)
