@@ -20,6 +20,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Literal
 
+from conspectus.render.terminal import count
 from conspectus.server.admin.changes import Changes, Removal, UploadLimits
 from conspectus.server.request_checks import Log, Refused
 from conspectus.server.tokens import ADMIN_VARIABLE, TOKEN_VARIABLE
@@ -363,7 +364,7 @@ def _own(settings: Settings, root: Path) -> tuple[Settings, str]:
     hashes = {file: settings.with_graphs([file]).of_the_index()["kg"]["files"][0] for file in settings.kg.files}
     own = settings.with_graphs([file for file, found in hashes.items() if found in made])
     missing = len(set(made) - set(hashes.values()))
-    return own, f"this index has a graph of {missing} files that the server was not given: serve --kg" * bool(missing)
+    return own, f"the server was not given {count(missing, 'files')} of its graph; serve it with --kg" * bool(missing)
 
 
 def _kill_group(process: int) -> None:

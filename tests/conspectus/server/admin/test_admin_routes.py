@@ -285,3 +285,28 @@ def test_one_server_administers_an_index(administered: Running) -> None:
 
     with pytest.raises(UsageError, match="only one can"):
         Jobs("notes", administered.indexes[0].root, OFFLINE, UploadLimits(), administered.log.append)
+
+
+def test_an_index_with_a_graph_is_administered_with_that_graph_and_another_without(tmp_path: Path) -> None:
+    from conspectus.pipelines.build_index import build_index
+
+    graph = Path(__file__).parents[4] / "examples" / "films" / "kg.tsv"
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "harbour.txt").write_text("Anna Berg met Otto Brand in Port Alma.")
+    plain = load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    given = plain.with_graphs([str(graph)])
+    build_index([tmp_path / "docs"], tmp_path / "plain", plain)
+    build_index([tmp_path / "docs"], tmp_path / "films", given)
+    for settings, problems in ((given, ("", "")), (plain, ("", "the server was not given 1 file of its graph"))):
+        names = ("plain", "films")
+        folders = [(name, tmp_path / name) for name in names]
+        with running(*folders, settings=settings, callers=callers(), token=ADMIN) as server:
+            for name, problem in zip(names, problems, strict=True):
+                told = server.client.get(f"/v1/indexes/{name}/changes").json()["problem"]
+                assert told.startswith(problem)
+                assert bool(told) == bool(problem)
+                server.client.put(f"/v1/indexes/{name}/uploads/new.txt", content=b"Bela Stone keeps bees.")
+                job = server.client.post(f"/v1/indexes/{name}/jobs", json={"kind": "estimate"}).json()["id"]
+                path = f"/v1/indexes/{name}/jobs/{job}"
+                wait_until(lambda path=path: server.client.get(path).json()["state"] != "running")  # type: ignore[misc]
+                assert server.client.get(path).json()["state"] == ("failed" if problem else "done")
