@@ -78,7 +78,7 @@ def helps_of(function: Callable[..., Any]) -> dict[str, str]:
     """Return the description of each parameter of a function, from its docstring.
 
     >>> helps_of(ops.documents)
-    {'title': 'words of the title, the URI or the id.'}
+    {'title': 'words of the title, the URI or the id.', 'sort': 'id, title, date (of the metadata, the latest first) or size (the largest first).'}
     """
     _, _, told = (inspect.getdoc(function) or "").partition("Args:\n")
     entries = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", told.partition("\n\n")[0], re.MULTILINE)
