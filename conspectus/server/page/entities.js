@@ -51,7 +51,7 @@ function about([found, around, { rows: dated }, { status }]) {
   say(found.name);
   return [
     make("p", { class: "narrow-only" }, make("a", { href: changed({ id: null }) }, "← All entities")),
-    make("p", { class: "kicker" }, shown(found.type.toLowerCase().replaceAll("_", " ") || "entity"), guessed ? " · type and relations are guesses of rules" : ""),
+    make("p", { class: "kicker" }, shown(found.type.toLowerCase().replaceAll("_", " ") || "entity"), guessed ? " · guessed by rules" : ""),
     make("h2", {}, spoken(found.name)),
     make("ul", { class: "facts" }, make("li", {}, make("b", {}, number(found.frequency)), ` ${found.frequency === 1 ? "passage" : "passages"}`), make("li", {}, make("b", {}, number(found.degree)), found.degree === 1 ? " neighbour" : " neighbours"), make("li", {}, make("a", { href: href("map", { entity: found.id }) }, "Show it on the map"))),
     found.description ? make("p", { class: "lead", dir: "auto" }, shown(found.description)) : null,
