@@ -77,8 +77,8 @@ def about_of(function: Callable[..., Any]) -> str:
 def helps_of(function: Callable[..., Any]) -> dict[str, str]:
     """Return the description of each parameter of a function, from its docstring.
 
-    >>> helps_of(ops.documents)
-    {'title': 'words of the title, the URI or the id.', 'sort': 'id, title, date (of the metadata, the latest first) or size (the largest first).'}
+    >>> helps_of(ops.report)
+    {'community': 'the id of the community, or of its report.'}
     """
     _, _, told = (inspect.getdoc(function) or "").partition("Args:\n")
     entries = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", told.partition("\n\n")[0], re.MULTILINE)

@@ -59,7 +59,8 @@ def topics_of(context: Context, linker: Linker, turn: Turn) -> list[NamedSpan]:
     if kind_of(turn.question) == "who" and turn.short:
         named = short or [NamedSpan(0, len(turn.short), turn.short, (), False)]
         short = [replace(each, types=("PERSON",)) for each in named]
-    supported = turn.citations or without_marks(turn.answer) != turn.answer  # chat programs send back the text with its marks only
+    # Chat programs send back the text with its marks only.
+    supported = turn.citations or without_marks(turn.answer) != turn.answer
     told = [*short, *(linker.mentions(turn.answer) if supported else ())]
     titles = _cited_titles(context, linker, turn.citations)
     known = {_bare(question.name) for question in asked}
