@@ -13,10 +13,10 @@ from conspectus.server.request_checks import PAGE_FILES, Refused
 from conspectus.storage.hashing import digest
 from fastapi import APIRouter, Request, Response
 
-_ALLOWED = "script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
+_ALLOWED = "script-src 'self'; style-src 'self'; base-uri 'none'; form-action 'none'"
 POLICY = (
-    f"default-src 'none'; {_ALLOWED}; img-src 'self' data:; frame-src 'self'; frame-ancestors 'none'; "
-    "require-trusted-types-for 'script'; trusted-types 'none'"
+    f"default-src 'none'; {_ALLOWED}; connect-src 'self'; img-src 'self' data:; frame-src 'self'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 """Policy of the page: only scripts and styles from this server, none inline, and text never becomes markup."""
 MAP_POLICY = f"default-src 'none'; {_ALLOWED}; img-src data:"

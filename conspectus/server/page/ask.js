@@ -152,7 +152,7 @@ async function ask(question, again = null) {
   button.textContent = "Stop";
   say("Answering");
   row.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
-  turn.answer = await live.follow({ drawing: room(), history: before.slice(-50).map(turnOf) }, control.signal, () => ask(question, row));
+  turn.answer = await live.follow({ drawing: room(turns), history: before.slice(-50).map(turnOf) }, control.signal, () => ask(question, row));
   if (turn.answer) {
     keep(thread);
     say(turn.answer.known ? `Answered from ${counted(turn.answer.citations.length + turn.answer.triples.length, "source")}.` : "Answered without a source.");

@@ -6,7 +6,7 @@ const NARROWEST = 0.75; // from here on a drawing is scrolled instead of made sm
 let made = 0;
 
 /** The width that a drawing may have in a place. */
-export const room = (place = document.getElementById("main")) => Math.round(Math.min(Math.max(place.clientWidth - 50, 300), 1100));
+export const room = (place) => Math.round(Math.min(Math.max(place.clientWidth - 50, 300), 1100));
 
 /** A drawing as the server gives it. */
 export function drawing(parts) {

@@ -38,7 +38,9 @@ def test_a_reply_is_a_cited_answer_with_its_sources_in_three_forms(client: opena
     assert "[1] Anna" in sources
     found = (reply.choices[0].message.annotations or [])[0].url_citation
     assert content[found.start_index : found.end_index] == "[1]"
-    assert server.client.get(found.url).json()["text"] == expected["citations"][0]["quote"]
+    first = expected["citations"][0]
+    span = f"{first['start']}-{first['end']}"
+    assert found.url == f"{server.url}/#/notes/ask?doc={first['document_id']}&span={span}", "the page opens it"
     listed = (reply.model_extra or {})["sources"]
     assert [one["document"] for one in listed] == [[one["quote"]] for one in expected["citations"]]
     assert reply.system_fingerprint == server.indexes[0].version
