@@ -1,7 +1,7 @@
 // The documents, the map, and the state of an index with what was lost and what has changed.
 import { addressOf, forgetToken, get, hasToken, pathOf, rights, send, signIn } from "./api.js";
 import { changed, go, here, href } from "./address.js";
-import { counted, make, number, say, shown, spoken } from "./dom.js";
+import { counted, make, number, shown, spoken } from "./dom.js";
 import { openDocument } from "./drawer.js";
 import { failed, fill } from "./fetching.js";
 
