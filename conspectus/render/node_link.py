@@ -23,8 +23,8 @@ from conspectus.render.terminal import one_line
 
 _WIDE, _GAP, _BETWEEN = 250.0, 190.0, 26
 """Width of a node, the space between columns, and the space between nodes and between panels."""
-_NARROWEST, _WIDEST, _EDGE = 96.0, 190.0, 4
-"""Width of a node in a page, and the margin there."""
+_NARROWEST, _WIDEST = 96.0, 190.0
+"""Width of a node in a page."""
 _GAPS = 0.8
 """Space between columns in a page, as a share of a node."""
 _PAD, _ROW, _LINE_OF_NOTE, _PASSING = 6, 22, 13, 26
@@ -150,20 +150,13 @@ def drawing(
     columns = max(node.column for node in nodes) + 1
     margin, wide, gap = _MARGIN, _WIDE, _GAP
     if width is not None:
-        margin, wide = _EDGE, (width - 2 * _EDGE) / (columns + (columns - (not beside)) * _GAPS)
+        margin, wide = _PAD, (width - 2 * _PAD) / (columns + (columns - (not beside)) * _GAPS)
         wide = int(min(max(wide, _NARROWEST), _WIDEST))
         gap = int(wide * _GAPS)
     full = 2 * margin + columns * (wide + gap) - (0 if beside else gap)
-    drawn, top = list[str](), float(margin)
-    if width is None:
-        full = max(full, _LEAST_WIDTH)
-        room = full - 2 * margin
-        top += 6
-        for line in wrapped(question, int(room / (15 * 0.6)), _HEADING_LINES):
-            drawn.append(_words(margin, top, line, 15, _INK, f"{_LEFT} {_BOLD}"))
-            top += _LEADING
-        drawn.append(_words(margin, top, cut(told, int(room / (11.5 * 0.56))), 11.5, _PALE, _LEFT))
-        top += _LEADING
+    full = full if width else max(full, _LEAST_WIDTH)
+    drawn = _heading(question, told, full) if width is None else []
+    top = margin + (6.0 + _LEADING * len(drawn) if drawn else 0.0)
     for panel, edges in panels:
         parts, height = _panel(panel, edges, top, margin, wide, gap)
         drawn += ["<g>", *parts, "</g>"]
@@ -188,6 +181,16 @@ def drawing(
             "</svg>\n",
         ]
     )
+
+
+def _heading(question: str, told: str, width: float) -> list[str]:
+    """Return the lines above a drawing."""
+    room = width - 2 * _MARGIN
+    lines = [
+        (line, 15.0, _INK, f"{_LEFT} {_BOLD}") for line in wrapped(question, int(room / (15 * 0.6)), _HEADING_LINES)
+    ]
+    lines.append((cut(told, int(room / (11.5 * 0.56))), 11.5, _PALE, _LEFT))
+    return [_words(_MARGIN, _MARGIN + 6 + _LEADING * at, *line) for at, line in enumerate(lines)]
 
 
 def elements(svg: str) -> list[Any]:

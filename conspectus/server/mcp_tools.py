@@ -15,6 +15,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 from urllib.parse import quote
 
 from conspectus.operation_table import ASK, OPERATIONS, Operation
+from conspectus.operations import MOST_PASSAGES
 from conspectus.rows import MethodRow, json_text
 from conspectus.server.bodies import AsOf
 from conspectus.server.mcp_resources import add_prompts, add_resources
@@ -44,8 +45,6 @@ SHORT, LONGER, LONGEST = 3_000, 6_000, 100_000
 """Characters of the result of a question by default, of a look into tables, and at most."""
 CHARACTERS = 5_000
 """Characters of a document that are read by default."""
-LISTED = 100
-"""Documents of an index that are listed as resources."""
 _CUTS = (1_200, 600, 300, 150, 80, 40)
 """Lengths to which texts of rows are cut, until a result is short enough."""
 _DETAILS = frozenset(
@@ -109,7 +108,7 @@ class _Server(MCPServer):
         for one in self.calls.service.visible(self.calls.caller_of(context)):
             start = f"conspectus://indexes/{quote(one.name, safe='')}"
             found.append(Resource(uri=f"{start}/filters", name=f"Filters of {one.name}", mime_type="text/plain"))
-            given = {"offset": 0, "limit": LISTED}
+            given = {"offset": 0, "limit": MOST_PASSAGES}
             page = await self.calls.call(context, one.name, OPERATIONS["documents"], given)
             for row in page["rows"]:
                 uri = f"{start}/documents/{quote(row.id)}"

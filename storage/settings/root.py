@@ -1,6 +1,5 @@
 """All settings, and the part that an index depends on."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -56,10 +55,6 @@ class Settings(TrainingSections, AskingSections, RunSections, IndexSections):
                 files = sorted(Path(self.llm.prompts, "index").glob("*.txt"))
                 sections["llm"]["prompts"] = {file.name: _content("llm.prompts", str(file)) for file in files}
         return sections
-
-    def with_graphs(self, files: Sequence[str]) -> "Settings":
-        """Return the same settings with these graphs (`kg.files`)."""
-        return self.model_copy(update={"kg": self.kg.model_copy(update={"files": tuple(files)})})
 
     @property
     def extracts_with(self) -> str:

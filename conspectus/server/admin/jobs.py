@@ -361,10 +361,14 @@ class Jobs:
 def _own(settings: Settings, root: Path) -> tuple[Settings, str]:
     """Return the settings with those graphs that an index was made with, and what keeps it from being changed."""
     made = read_manifest(root, current_version(root)).settings.get("kg", {}).get("files", [])
-    hashes = {file: settings.with_graphs([file]).of_the_index()["kg"]["files"][0] for file in settings.kg.files}
-    own = settings.with_graphs([file for file, found in hashes.items() if found in made])
+    hashes = {file: _with_graphs(settings, file).of_the_index()["kg"]["files"][0] for file in settings.kg.files}
+    own = _with_graphs(settings, *(file for file, found in hashes.items() if found in made))
     missing = len(set(made) - set(hashes.values()))
     return own, f"the server was not given {count(missing, 'files')} of its graph; serve it with --kg" * bool(missing)
+
+
+def _with_graphs(settings: Settings, *files: str) -> Settings:
+    return settings.model_copy(update={"kg": settings.kg.model_copy(update={"files": files})})
 
 
 def _kill_group(process: int) -> None:

@@ -294,7 +294,7 @@ def test_an_index_with_a_graph_is_administered_with_that_graph_and_another_witho
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "harbour.txt").write_text("Anna Berg met Otto Brand in Port Alma.")
     plain = load_settings(overrides={"extraction": {"pipeline": "regex"}})
-    given = plain.with_graphs([str(graph)])
+    given = load_settings(overrides={"extraction": {"pipeline": "regex"}, "kg": {"files": [str(graph)]}})
     build_index([tmp_path / "docs"], tmp_path / "plain", plain)
     build_index([tmp_path / "docs"], tmp_path / "films", given)
     for settings, problems in ((given, ("", "")), (plain, ("", "the server was not given 1 file of its graph"))):
