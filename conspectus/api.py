@@ -207,19 +207,18 @@ class Index:
 
         return Chat(self, method, history)
 
-    def draw(self, answer: Answer, form: Literal["svg", "html"] = "svg") -> str:
-        """Return a drawing of the walk or the subgraph behind an answer.
+    def draw(self, answer: Answer) -> str:
+        """Return a drawing of the walk or the subgraph behind an answer, as SVG.
 
         Args:
             answer: an answer of this index by a method that walks, or by `gretriever`.
-            form: "svg", or "html" for a subgraph in a separate page.
 
         Raises:
             UsageError: the method made neither a walk nor a subgraph, or another view of the index was asked.
         """
         from conspectus.render.walks import draw
 
-        return draw(answer, self._source_of(answer), form)
+        return draw(answer, self._source_of(answer))
 
     def walk_text(self, answer: Answer) -> str:
         """Return the walk behind an answer as text, one decision per line."""

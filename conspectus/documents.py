@@ -1,13 +1,15 @@
 """Documents, passages and metadata keys, as rows."""
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.filter.expressions import values_of
-from conspectus.rows import DocumentRow, DocumentText, KeyRow, PassageRow
+from conspectus.rows import DocumentRow, DocumentText, KeyRow, Order, PassageRow
 from conspectus.storage.errors import NotThere, UsageError
 from conspectus.storage.index import per_index
 from conspectus.storage.locators import described, sections_at
@@ -21,14 +23,30 @@ _LONGEST_VALUE = 80
 """Maximum length of a value that is offered for a filter."""
 
 
-def document_rows(context: Context, title: str) -> Sequence[DocumentRow]:
-    """Return the documents, by id, whose title, URI and id together contain each word of a text."""
+def document_rows(context: Context, title: str, sort: Order) -> Sequence[DocumentRow]:
+    """Return the documents whose title, URI and id together contain each word of a text, ties by id."""
     index, wanted = context.index, title.casefold().split()
-    told = zip(*index.arrow(Document, "id", "title", "uri").to_pydict().values(), strict=True)
-    names = ("\n".join(each).casefold() for each in told)
+    told = index.arrow(Document, "id", "title", "uri", "n_chars", "metadata").to_pylist()
+    names = ("\n".join(each[key] for key in ("id", "title", "uri")).casefold() for each in told)
     rows = [row for row, name in enumerate(names) if all(word in name for word in wanted)]
+    keys: dict[Order, Callable[[int], Any]] = {
+        "title": lambda row: numbers_apart(told[row]["title"] or told[row]["uri"]),
+        "date": lambda row: dict(told[row]["metadata"]).get("date", ""),
+        "size": lambda row: told[row]["n_chars"],
+    }
+    if sort != "id":
+        rows.sort(key=keys[sort], reverse=sort != "title")
     documents = index.each(Document)
     return RowsFrom(rows, lambda row: _row(documents[row]))
+
+
+def numbers_apart(text: str) -> list[tuple[int, str]]:
+    """Return what orders a title as people do.
+
+    >>> sorted(["Part 10", "part 2"], key=numbers_apart)
+    ['part 2', 'Part 10']
+    """
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", text.casefold())]
 
 
 def document_text(context: Context, name: str, start: int, end: int | None) -> DocumentText:

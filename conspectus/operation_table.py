@@ -25,7 +25,8 @@ class Operation:
         asks: Whether it is a question, which may wait for models and counts against limits.
         paged: Whether its result is a list that is read page by page.
         whole: Whether it names files of all documents, so that callers who see only some must not use it.
-        tool: Defaults for agents that differ; None if it is no tool of agents.
+        tool: Defaults for agents that differ, None for a parameter that they do not have; None if it is no tool of
+            agents.
     """
 
     run: Callable[..., Any]
@@ -76,8 +77,8 @@ def about_of(function: Callable[..., Any]) -> str:
 def helps_of(function: Callable[..., Any]) -> dict[str, str]:
     """Return the description of each parameter of a function, from its docstring.
 
-    >>> helps_of(ops.documents)
-    {'title': 'words of the title, the URI or the id.'}
+    >>> helps_of(ops.report)
+    {'community': 'the id of the community, or of its report.'}
     """
     _, _, told = (inspect.getdoc(function) or "").partition("Args:\n")
     entries = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", told.partition("\n\n")[0], re.MULTILINE)
@@ -93,7 +94,7 @@ OPERATIONS = {
         Operation(ops.explain, "explain", asks=True, tool={"k": 3}),
         Operation(ops.status, "status"),
         Operation(ops.methods, ""),
-        Operation(ops.documents, "documents", paged=True),
+        Operation(ops.documents, "documents", paged=True, tool={"sort": None}),
         Operation(ops.document, "documents/{document:path}"),
         Operation(ops.passages, "passages"),
         Operation(ops.filters, "metadata"),

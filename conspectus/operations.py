@@ -26,6 +26,7 @@ from conspectus.rows import (
     KeyRow,
     MethodRow,
     Neighbour,
+    Order,
     PassageRow,
     ReportDetail,
     ReportRow,
@@ -269,15 +270,16 @@ def runnable(settings: "Settings") -> list[MethodRow]:
     ]
 
 
-def documents(context: "Context", title: Name = "") -> Sequence[DocumentRow]:
-    """List the documents, by id.
+def documents(context: "Context", title: Name = "", sort: Order = "id") -> Sequence[DocumentRow]:
+    """List the documents.
 
     Args:
         title: words of the title, the URI or the id.
+        sort: id, title, date (of the metadata, the latest first) or size (the largest first).
     """
     from conspectus.documents import document_rows
 
-    return document_rows(context, title)
+    return document_rows(context, title, sort)
 
 
 def document(

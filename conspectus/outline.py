@@ -3,7 +3,7 @@
 import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from conspectus.render.terminal import count, one_line
 from conspectus.storage.errors import UsageError
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Link
-from conspectus.storage.structure.outline import DocumentOutline, Section, outline
+from conspectus.storage.structure.outline import DocumentOutline, outline
 from conspectus.storage.tables import rows_of_ids
 
 _COUNTED = {
@@ -77,26 +77,16 @@ def json_of(found: Sequence[Outlined]) -> dict[str, Any]:
     """Return outlines in the form of `conspectus outline --json`."""
     return {
         "documents": [
-            {
-                "document_id": each.document.document_id,
-                "uri": each.document.uri,
-                "title": each.document.title,
-                "passages": len(each.document.chunk_rows),
-                "sections": [_section(section) for section in each.document.sections],
-                "links_out": dict(each.out),
-                "links_in": dict(each.into),
-            }
+            {**_plain(asdict(each.document)), "links_out": dict(each.out), "links_in": dict(each.into)}
             for each in found
         ]
     }
 
 
-def _section(section: Section) -> dict[str, Any]:
-    return {
-        **{name: getattr(section, name) for name in ("kind", "label", "level", "start", "end")},
-        "passages": len(section.chunk_rows),
-        "sections": [_section(inner) for inner in section.sections],
-    }
+def _plain(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document or a section with the number of its passages instead of their rows."""
+    told = {name: value for name, value in part.items() if name not in {"chunk_rows", "n_chars"}}
+    return {**told, "passages": len(part["chunk_rows"]), "sections": [_plain(inner) for inner in part["sections"]]}
 
 
 def _is_named(document: DocumentOutline, name: str) -> bool:

@@ -10,6 +10,7 @@ from conspectus.storage.records import Correction
 from conspectus.storage.text.visible import UNSEEN
 
 Direction = Literal["out", "in", "both"]
+Order = Literal["id", "title", "date", "size"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,23 +20,24 @@ EXAMPLES, IMAGES = Path(__file__).parents[1] / "examples", Path(__file__).parent
 def take_page(folder: Path) -> None:
     """Take those of asking and browsing, over an index that is made in a folder."""
     changes = {"kg": {"files": [str(EXAMPLES / "graph" / "kg.tsv")]}}
-    build_index([EXAMPLES / "world" / "pages"], folder / "index", load_settings(overrides=changes))
-    with running(("world", folder / "index")) as server, chromium() as page:
-        page.open(server.url, 1280, 800, address="/#/world/ask", ready=READY)
-        ask(page, "Who directed the film shot at Marrow, Vey in 1962?")
-        page.click_on(".turn .mark")
-        page.until("document.querySelector('#cited') !== null")
-        page.picture(IMAGES / "page-ask.webp")
-        page.click_on("#tab-1")
-        page.until("document.querySelector('.why .drawing') !== null")
-        page.picture(IMAGES / "page-why.webp")
-        page.open(server.url, 1280, 800, dark=True, address="/#/world/entities?id=Brennick", ready=READY)
-        page.until("document.querySelector('.passages') !== null")
-        page.picture(IMAGES / "page-entity.webp")
-        page.open(server.url, 390, 800, address="/#/world/ask", ready=READY)
-        ask(page, "Who directed the film shot at Marrow, Vey in 1962?")
-        page.run("document.activeElement.blur()")
-        page.picture(IMAGES / "page-phone.webp")
+    with chromium() as page:
+        build_index([EXAMPLES / "world" / "pages"], folder / "index", load_settings(overrides=changes))
+        with running(("world", folder / "index")) as server:
+            page.open(server.url, 1280, 800, address="/#/world/ask", ready=READY)
+            ask(page, "Who directed the film shot at Marrow, Vey in 1962?")
+            page.click_on(".turn .mark")
+            page.until("document.querySelector('#cited') !== null")
+            page.picture(IMAGES / "page-ask.webp")
+            page.click_on("#why summary")
+            page.until("document.querySelector('.why .drawing') !== null")
+            page.picture(IMAGES / "page-why.webp")
+            page.open(server.url, 1280, 800, dark=True, address="/#/world/entities?id=Brennick", ready=READY)
+            page.until("document.querySelector('.passages') !== null")
+            page.picture(IMAGES / "page-entity.webp")
+            page.open(server.url, 390, 800, address="/#/world/ask", ready=READY)
+            ask(page, "Who directed the film shot at Marrow, Vey in 1962?")
+            page.run("document.activeElement.blur()")
+            page.picture(IMAGES / "page-phone.webp")
     for name in ("ask", "why", "entity", "phone"):
         assert (IMAGES / f"page-{name}.webp").stat().st_size < 150_000
 
@@ -59,7 +60,7 @@ def take_administration(folder: Path) -> None:
             page.run("document.getElementById('admin-token').focus()")
             page.type(ADMIN)
             page.key("Enter")
-            page.until("document.querySelectorAll('#held tbody tr').length === 4")
+            page.until("document.querySelector('#waiting *') !== null")
             choose_files(page, *pages[4:8])
             page.until("document.querySelectorAll('#waiting tbody tr').length === 4")
             page.until("document.querySelector('#estimate') !== null")

@@ -97,14 +97,15 @@ def chosen_settings(
     for text in overrides or ():
         section, key, value = parse_override(text)
         sections.setdefault(section, {})[key] = value
-    if openie is not None:
-        sections.setdefault("extraction", {})["openie"] = str(openie)
-    if kg:
-        sections.setdefault("kg", {})["files"] = tuple(map(str, kg))
-    if kg_labels:
-        sections.setdefault("kg", {})["labels"] = tuple(map(str, kg_labels))
-    if corrections:
-        sections.setdefault("build", {})["corrections"] = str(corrections)
+    files = {
+        ("extraction", "openie"): openie and str(openie),
+        ("kg", "files"): kg and tuple(map(str, kg)),
+        ("kg", "labels"): kg_labels and tuple(map(str, kg_labels)),
+        ("build", "corrections"): corrections and str(corrections),
+    }
+    for (section, key), given in files.items():
+        if given:
+            sections.setdefault(section, {})[key] = given
     settings = load_settings(file, sections)
     return settings if file else with_files_beside(settings, Path())
 

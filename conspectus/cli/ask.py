@@ -1,15 +1,17 @@
-"""`conspectus ask`, `retrieve`, `explain` and `methods`: questions to an index."""
+"""`conspectus ask`, `retrieve`, `explain`, `methods` and `chat`: questions to an index."""
 
+import io
 import json
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from conspectus.cli.app import check_folder_of, chosen_settings, print_json
+from conspectus.cli.app import check_folder_of, chosen_settings, complain, print_json
 from conspectus.cli.command import SHARED, Source, command
 from conspectus.operation_table import ASK, OPERATIONS
-from conspectus.query.menu import at_level
+from conspectus.query.menu import DEFAULT_METHOD, at_level
 from conspectus.render.answers import (
     answer_json,
     evidence_json,
@@ -20,7 +22,7 @@ from conspectus.render.answers import (
     support_text,
 )
 from conspectus.render.terminal import safe_lines
-from conspectus.storage.errors import UsageError
+from conspectus.storage.errors import ModelError, UsageError
 from conspectus.storage.level_names import Level
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from conspectus.pipelines.evaluation.suites import SuiteQuestion
     from conspectus.query.conversation.history import Conversation
     from conspectus.query.types import Answer, Say
+
 
 _AT_ONCE = 64
 """Questions of `retrieve --questions` in one batch; its results are printed before the next batch."""
@@ -69,7 +72,7 @@ def ask(
     Args:
         level: Community level for global search, c0 (coarsest) to c3. Implies --method global.
         endpoint: Ask the graph behind this SPARQL endpoint instead of an index.
-        picture: Draw the walk or the subgraph into this file: SVG or PNG, a subgraph also as HTML.
+        picture: Draw the walk or the subgraph into this file: SVG or PNG.
     """
     if level:
         given["method"] = at_level(given["method"], level)
@@ -113,19 +116,17 @@ def _check_form(picture: Path | None) -> None:
     """Reject a drawing that cannot be made before an answer is paid for."""
     if picture is None:
         return
-    form = picture.suffix.lower()
-    if form not in {".svg", ".html", ".png"}:
-        raise UsageError(f"--show {picture}: the file name must end in .svg, .html or .png")
-    if form == ".png":
+    if picture.suffix.lower() not in {".svg", ".png"}:
+        raise UsageError(f"--show {picture}: the file name must end in .svg or .png")
+    if picture.suffix.lower() == ".png":
         from conspectus.render.png import BLANK, png_of
 
         png_of(BLANK)
 
 
 def _draw(opened: "Index", answer: "Answer", picture: Path) -> None:
-    form = picture.suffix.lower()
-    drawn = opened.draw(answer, "html" if form == ".html" else "svg")
-    if form == ".png":
+    drawn = opened.draw(answer)
+    if picture.suffix.lower() == ".png":
         from conspectus.render.png import png_of
 
         picture.write_bytes(png_of(drawn))
@@ -254,3 +255,69 @@ def methods(
         print_json(about)
     else:
         typer.echo(methods_text(about))
+
+
+_QUIT, _NEW, _HELP = "/quit", "/new", "/help"
+_COMMANDS = f"""Ask a question, one per line. It may refer to earlier ones: "And who wrote it?"
+{_NEW}   start a new conversation; the next question stands alone
+{_HELP}  show this
+{_QUIT}  end the conversation (or press Ctrl-D)"""
+
+
+@command(
+    "Hold a conversation with an index.",
+    "conspectus chat",
+    "conspectus chat --method ppr --index docs.index",
+)
+def chat(source: Source, method: str = DEFAULT_METHOD, trace: bool = False) -> None:
+    """Read questions from stdin, one per line, and answer them with citations. Each may refer to earlier ones.
+
+    /new starts a new conversation, /help lists the commands, /quit or the end of the input exits. Thanks and greetings
+    are not treated as questions. If the model's server fails on a question, the error is printed on stderr, the
+    question is skipped, and the final exit status is 8.
+    """
+    from conspectus.query.conversation.anaphora import is_courtesy
+    from conspectus.query.menu import find_method
+
+    find_method(method)
+    talk = source.open().chat(method)
+    failed: ModelError | None = None
+    for line in _lines():
+        if line == _QUIT:
+            break
+        if line == _NEW:
+            talk.new()
+        elif line == _HELP:
+            typer.echo(_COMMANDS)
+        elif line.startswith("/"):
+            complain(f"{line.split()[0]} is not a command; the commands are {_NEW}, {_HELP} and {_QUIT}")
+        elif is_courtesy(line):
+            complain(f"nothing is asked; ask a question, or see {_HELP}")
+        else:
+            try:
+                print_answer(lambda say, question=line: talk.ask(question, say=say), trace)  # type: ignore[misc]
+            except ModelError as error:
+                failed = error
+                complain(str(error))
+            else:
+                typer.echo()
+    if failed:
+        raise typer.Exit(failed.exit_status)
+
+
+def _lines() -> Iterator[str]:
+    """Yield the non-blank lines of stdin, stripped; show a prompt on a terminal."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
+    prompted = sys.stdin.isatty()
+    while True:
+        if prompted:
+            sys.stderr.write("> ")
+            sys.stderr.flush()
+        line = sys.stdin.readline()
+        if not line:
+            break
+        if line.strip():
+            yield line.strip()
+    if prompted:
+        sys.stderr.write("\n")

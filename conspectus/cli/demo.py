@@ -1,9 +1,11 @@
-"""`conspectus demo`: index the included example texts, and ask them four questions."""
+"""`conspectus demo` and `completion`: a first look, and a script for the shell."""
 
+from enum import StrEnum
 from pathlib import Path
 
 import conspectus
 import typer
+from conspectus.cli.app import COMPLETION
 from conspectus.cli.ask import ask
 from conspectus.cli.command import Build, Source, command
 from conspectus.cli.index import index as make_index
@@ -52,3 +54,37 @@ def example_texts() -> Path:
         if (folder / "world" / "pages").is_dir():
             return folder
     raise InputError("the example texts are not installed")
+
+
+class Shell(StrEnum):
+    """A shell that supports completion."""
+
+    bash = "bash"
+    zsh = "zsh"
+    fish = "fish"
+
+
+@command(
+    "Print a script for the shell's completion.",
+    "conspectus completion bash >> ~/.bashrc",
+    "conspectus completion zsh > ~/.zfunc/_conspectus",
+    "conspectus completion fish > ~/.config/fish/completions/conspectus.fish",
+)
+def completion(
+    shell: Shell,
+) -> None:
+    """Print a script that lets a shell complete commands, options and the names of methods.
+
+    Args:
+        shell: The shell.
+    """
+    from typer._completion_shared import get_completion_script
+
+    typer.echo(get_completion_script(prog_name="conspectus", complete_var=COMPLETION, shell=shell.value))
+
+
+def prepare() -> None:
+    """Let the program answer completion requests of the shell."""
+    from typer._completion_classes import completion_init
+
+    completion_init()

@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from annotated_types import Ge
-from conspectus.cli.app import (
-    DEFAULT_INDEX,
-    check_folder_of,
-    chosen_settings,
-    complain,
-    model_of,
-)
+from conspectus.cli.app import DEFAULT_INDEX, check_folder_of, chosen_settings, complain, model_of
 from conspectus.cli.command import command
 from conspectus.progress import progress
 from conspectus.render.scores import judgement_text, scores_text, sweep_text

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from annotated_types import Ge
-from conspectus.cli.app import (
-    complain,
-    print_json,
-)
+from conspectus.cli.app import complain, print_json
 from conspectus.cli.command import Build, command
 from conspectus.progress import progress
 from conspectus.render.builds import build_text, checks_text, estimate_text, lost_text

@@ -17,22 +17,16 @@ RUN_AGAIN = "interrupted; run the same command again to go on"
 MODULES = {
     "init": "init",
     "index": "index",
-    "maintain": "add remove prune",
-    "correct": "correct",
-    "versions": "check rollback",
-    "ask": "ask retrieve explain methods",
-    "chat": "chat",
+    "maintain": "add remove prune correct check rollback",
+    "ask": "ask retrieve explain methods chat",
     "inspect": "status diff documents document passages filters entities entity neighbours timeline conflicts reports "
     "report outline verify doctor",
-    "query": "query",
-    "sql": "sql",
+    "query": "query sql",
     "serve": "serve mcp",
-    "import_index": "import-graphrag",
-    "export": "export",
+    "exchange": "import-graphrag export",
     "evaluate": "evaluate questions judge",
     "train": "train",
-    "demo": "demo",
-    "completion": "completion",
+    "demo": "demo completion",
 }
 """The commands of each module, in the order of --help."""
 _SMALL_PRODUCTS = frozenset("ask retrieve explain status reports report outline entities documents".split())
@@ -82,7 +76,7 @@ def main() -> None:
         # A character that the terminal cannot show is written as an escape; in JSON that is the same character.
         sys.stdout.reconfigure(errors="backslashreplace")
     if COMPLETION in os.environ:
-        import_module("conspectus.cli.completion").prepare()
+        import_module("conspectus.cli.demo").prepare()
     try:
         register(sys.argv[1] if len(sys.argv) > 1 else "")(prog_name="conspectus")
     except ConspectusError as error:

@@ -30,6 +30,7 @@ def serve(
     seconds: Annotated[float, Ge(0.1)] = 120.0,
     per_minute: Annotated[int | None, typer.Option("--questions-per-minute", min=1)] = None,
     dollars_a_day: Annotated[float | None, Ge(0.0001)] = None,
+    kg: list[Path] | None = None,
     settings: Path | None = None,
     overrides: list[str] | None = None,
 ) -> None:
@@ -54,8 +55,9 @@ def serve(
         seconds: Time limit of a question.
         per_minute: Default limit of a token.
         dollars_a_day: Default limit of a token; needs llm.prices.
+        kg: A graph that one of the indexes was made with, so that its documents can be changed. Repeatable.
     """
-    chosen = chosen_settings(settings, overrides)
+    chosen = chosen_settings(settings, overrides, kg=kg)
     _needs_server()
     from conspectus.pipelines.readers.remote import is_url
     from conspectus.server.admin.changes import UploadLimits

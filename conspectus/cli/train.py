@@ -5,12 +5,7 @@ from typing import Annotated
 
 import typer
 from annotated_types import Ge
-from conspectus.cli.app import (
-    app,
-    check_folder_of,
-    chosen_settings,
-    print_json,
-)
+from conspectus.cli.app import app, check_folder_of, chosen_settings, print_json
 from conspectus.cli.command import command
 from conspectus.storage.errors import UsageError
 

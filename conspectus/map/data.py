@@ -1,16 +1,14 @@
-"""Collect the data of the page from an index: names and positions in one part, texts in another, both as JSON.
+"""Collect the data of the page from an index: names and relations in one part, texts in another, both as JSON.
 
 Texts are truncated to the size of a panel, and all together to what a browser opens quickly. A truncated text ends in
 "…", and notes on the page report what is missing.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conspectus.map.layout import laid_out
-from conspectus.map.packing import Circle
 from conspectus.map.reports import Shelf, aliases_of, documents_of, told_reports
 from conspectus.map.structure import KINDS, structure_links
 from conspectus.map.text_limits import Teller, line, rounded, shortened
@@ -52,7 +50,7 @@ def content_of(index: StoredIndex, title: str, limits: MapLimits) -> Content:
     ]
     tree = tree_of(communities, drawn, report_of.keys(), whole=len(drawn) == len(entities))
     row_of = {entity.id: row for row, entity in enumerate(tree.entities)}
-    inside = [relation for relation in relations if relation.source_id in row_of and relation.target_id in row_of]
+    inside = (relation for relation in relations if relation.source_id in row_of and relation.target_id in row_of)
     shown = sorted(inside, key=lambda item: (-rounded(item.weight, 3), item.id))[: limits.relations]
     linked = structure_links(index, row_of)
     reporting = Teller(int(limits.text * _REPORTS))
@@ -80,7 +78,6 @@ def content_of(index: StoredIndex, title: str, limits: MapLimits) -> Content:
         "reports": sum(report is not None for report in reports),
     }
     notes, cuts = _missing(counts, rows), _cuts(reporting, teller)
-    layout = laid_out(tree, ((row_of[item.source_id], row_of[item.target_id]) for item in inside))
     types = Counter(entity.type for entity in tree.entities).most_common()
     type_of = {kind: place for place, (kind, _) in enumerate(types)}
     predicates = {entry: place for place, entry in enumerate(sorted({item.predicate for item in shown}))}
@@ -90,7 +87,6 @@ def content_of(index: StoredIndex, title: str, limits: MapLimits) -> Content:
         "counts": counts,
         "notes": notes,
         "cuts": cuts,
-        "radius": round(layout.around.r, 2),
         "types": [line(item) for item in type_of],
         "predicates": [line(predicate) for predicate in predicates],
         "regions": {
@@ -102,7 +98,6 @@ def content_of(index: StoredIndex, title: str, limits: MapLimits) -> Content:
             "own": [region.own for region in tree.regions],
             "last": [region.last for region in tree.regions],
             "size": [region.size for region in tree.regions],
-            **_places(layout.regions),
         },
         "entities": {
             "id": [entity.id for entity in tree.entities],
@@ -111,7 +106,6 @@ def content_of(index: StoredIndex, title: str, limits: MapLimits) -> Content:
             "degree": [entity.degree for entity in tree.entities],
             "frequency": [entity.frequency for entity in tree.entities],
             "also": aliases_of(index, row_of),
-            **_places(layout.entities),
         },
         "relations": {
             "source": [row_of[item.source_id] for item in shown],
@@ -152,10 +146,6 @@ def _titles(tree: Tree, reports: Mapping[str, Report]) -> list[str]:
             title = ", ".join(line(entity.name) for entity in inside[:3])
         found.append(shortened(title, _NAME))
     return found
-
-
-def _places(circles: Sequence[Circle]) -> dict[str, list[float]]:
-    return {axis: [round(getattr(circle, axis), 2) for circle in circles] for axis in ("x", "y", "r")}
 
 
 def _missing(counts: Mapping[str, int], rows: Mapping[str, int]) -> tuple[str, ...]:

@@ -23,7 +23,10 @@ from conspectus.storage.records import Document
 if TYPE_CHECKING:
     from conspectus.storage.index import StoredIndex
 
-_SCRIPTS = ("data", "colour", "camera", "draw", "labels", "panel", "search", "main")
+_SCRIPTS = ("dom", "data", "layout", "colour", "camera", "draw", "labels", "panel", "search", "main")
+SHARED = ("base.css", "dom.js")
+"""Files that the page of the server uses too."""
+_EXPORT = re.compile("^export ", re.MULTILINE)
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="8" fill="#cfd8ea"/>'
@@ -61,25 +64,25 @@ def page(content: Content) -> str:
 
 
 def frame(policy: str, style_address: str, script_address: str) -> str:
-    """Return the page without its data, for a server: the script at that address loads them and runs `script()`."""
+    """Return the page without its data, for a server: the page around it puts them in, and then runs `script()`."""
     return _filled(
         policy=escape(policy),
         title="Map",
         style=f'<link rel="stylesheet" href="{escape(style_address)}">',
         map="",
         texts="",
-        script=f'<script type="module" src="{escape(script_address)}"></script>',
+        script=f'<script src="{escape(script_address)}"></script>',
     )
 
 
 def style() -> str:
     """Return the style sheet."""
-    return _part("style.css")
+    return part("base.css") + part("style.css")
 
 
 def _filled(**values: str) -> str:
     values["icon"] = f"data:image/svg+xml,{quote(_ICON)}"
-    return _PLACE.sub(lambda place: values[place[1]], _part("page.html"))
+    return _PLACE.sub(lambda place: values[place[1]], part("page.html"))
 
 
 def _title(index: "StoredIndex") -> str:
@@ -102,10 +105,12 @@ def _json(value: Any) -> str:  # noqa: ANN401  (any JSON)
 
 @cache
 def script() -> str:
-    """Return the scripts as one, in a separate scope."""
-    parts = "\n".join(_part(f"{name}.js") for name in _SCRIPTS)
-    return f'(() => {{\n"use strict";\n{parts}\n}})();'
+    """Return the scripts as one, in a separate scope, after d3-hierarchy with its licence."""
+    own = "\n".join(_EXPORT.sub("", part(f"{name}.js")) for name in _SCRIPTS)
+    library = f"/* {part('d3-hierarchy.LICENSE')} */\n{part('d3-hierarchy.js')}"
+    return f'{library}(() => {{\n"use strict";\n{own}\n}})();'
 
 
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """Return a file that the page is made of."""
     return files("conspectus.map").joinpath("page_parts", name).read_text("utf-8")

@@ -35,13 +35,6 @@ class Tree:
     regions: tuple[Region, ...]
     entities: tuple[Entity, ...]
 
-    def children(self) -> list[list[int]]:
-        """Return for each region the rows of those directly in it; a last list has the outermost regions."""
-        found: list[list[int]] = [[] for _ in range(len(self.regions) + 1)]
-        for row, region in enumerate(self.regions):
-            found[region.parent].append(row)
-        return found
-
 
 def tree_of(communities: Sequence[Community], drawn: Sequence[Entity], reported: Set[str], *, whole: bool) -> Tree:
     """Return the communities of the drawn entities, each on its first level.

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _LONG_QUOTE = 900
 """Characters up to which a quote is printed whole."""
+_NEAREST = 3
+"""Passages that are named beside an answer that says nothing is known."""
 _WHOLE_SHARE = 0.995
 """Shares from this value on are printed as "all"."""
 
@@ -75,6 +77,7 @@ def answer_json(answer: Answer, walk: Mapping[str, Any] | None = None) -> dict[s
         "names": list(answer.names),
         **{name: [asdict(each) for each in getattr(answer, name)] for name in listed},
         "usage": asdict(answer.usage),
+        "nearest": [] if answer.known else [asdict(each) for each in answer.evidence.passages[:_NEAREST]],
         "walk": walk,
         "subgraph": asdict(answer.evidence.subgraph) if answer.evidence.subgraph else None,
     }

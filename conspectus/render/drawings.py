@@ -2,22 +2,28 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from conspectus.query.explain.types import Explained, Explanation, path_graph
 from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.query.types.trace import WalkTrace
 from conspectus.query.walk.graph import WalkGraph, spoken
-from conspectus.render.node_link import NOTE, Edge, Kind, Node, drawing, wrapped, xml
+from conspectus.render.node_link import NOTE, Edge, Kind, Node, drawing, wrapped
+from conspectus.rows import EntityDetail
 from conspectus.storage.errors import UsageError
 
 _THIN, _THICK = 1.2, 8.0
+_AROUND = 9
+"""Maximum number of entities on each side of one."""
 _FACTS = 6
 """Maximum number of relations shown inside a community."""
 
 
-def explanation_svg(found: Explanation) -> str:
+def explanation_svg(found: Explanation, width: int | None = None) -> str:
     """Return the drawing of the paths to each passage of an explanation, with lines as thick as the mass they carry.
+
+    `width` is for a page, see `node_link.drawing`; so it is in the other drawings.
 
     Raises:
         UsageError: No walk was made, or it reached none of the passages.
@@ -32,6 +38,7 @@ def explanation_svg(found: Explanation) -> str:
         f"paths of {found.method}",
         f"How the walk came to: {titles}",
         f"Paths of {found.method} for the question: {found.question}",
+        width,
     )
 
 
@@ -49,7 +56,8 @@ def _paths(passage: Explained) -> tuple[list[Node], list[Edge]]:
         if place == len(graph.nodes):
             name, kind = f"{passage.rank}. {name}" if passage.rank else name, Kind.EXPLAINED
         below = item.why or item.node.kind
-        nodes.append(Node(item.layer + 1, kind, f"{name} ({below})", (name,), (below,)))
+        entity = (item.node.id,) if item.node.kind == "entity" else ()
+        nodes.append(Node(item.layer + 1, kind, f"{name} ({below})", (name,), (below,), entities=entity))
         if item.why:
             edges.append(Edge((0, 0), (place, 0), "", item.why, _THIN, dashed=True))
     most = max((edge.mass for edge in graph.edges), default=1.0)
@@ -60,7 +68,14 @@ def _paths(passage: Explained) -> tuple[list[Node], list[Edge]]:
     return nodes, edges
 
 
-def walk_svg(walk: WalkTrace, graph: WalkGraph, question: str, method: str, answers: Sequence[str] = ()) -> str:
+def walk_svg(
+    walk: WalkTrace,
+    graph: WalkGraph,
+    question: str,
+    method: str,
+    answers: Sequence[str] = (),
+    width: int | None = None,
+) -> str:
     """Return the drawing of the chains of a walk; what several chains begin with is drawn once.
 
     A node is a community (or a single entity): its members, the relations inside it, and the chains that end there with
@@ -96,13 +111,15 @@ def walk_svg(walk: WalkTrace, graph: WalkGraph, question: str, method: str, answ
         more = [f"and {len(known) - _FACTS + 1} more"] if len(known) > _FACTS else []
         notes = [*known[: _FACTS - len(more)], *more, *(line for end in ends for line in wrapped(end, NOTE, 2))]
         kind = Kind.STEP if column else Kind.START
-        nodes.append(Node(column, kind, "; ".join([*rows, *known, *ends]), rows, tuple(notes), named))
+        ids = tuple(graph.entity_ids[member] for member in members)
+        nodes.append(Node(column, kind, "; ".join([*rows, *known, *ends]), rows, tuple(notes), named, ids))
     return drawing(
         [(nodes, list(edges))],
         question,
         _told(method, answers),
         f"How {method} walked: {question}",
         "; ".join(decision.outcome for decision in walk.decisions if decision.outcome),
+        width,
     )
 
 
@@ -111,7 +128,9 @@ def _told(method: str, answers: Sequence[str]) -> str:
     return f"{method}: {', '.join(map(spoken, answers[:5])) or 'no answer'}{more}"
 
 
-def subgraph_svg(found: RetrievedSubgraph, question: str, method: str, answers: Sequence[str] = ()) -> str:
+def subgraph_svg(
+    found: RetrievedSubgraph, question: str, method: str, answers: Sequence[str] = (), width: int | None = None
+) -> str:
     """Return the drawing of a subgraph, in columns by distance in edges from the node with the highest prize.
 
     `answers` are names of nodes to distinguish by colour. UsageError if the subgraph has no node.
@@ -123,14 +142,45 @@ def subgraph_svg(found: RetrievedSubgraph, question: str, method: str, answers: 
     nodes = []
     for number, (name, prize, column) in enumerate(zip(names, found.node_prizes, _columns(found.text), strict=True)):
         kind, notes = (Kind.PRIZED, (f"prize {prize:g}",)) if prize else (Kind.OTHER, ())
-        nodes.append(Node(column, kind, f"{number}: {name}", (name,), notes, marked))
+        nodes.append(Node(column, kind, f"{number}: {name}", (name,), notes, marked, (name,)))
     edges = [
         Edge((edge.source, 0), (edge.target, 0), edge.text, f"{names[edge.source]} {edge.text} {names[edge.target]}")
         for edge in found.text.edges
     ]
     size = f"{len(found.nodes)} nodes and {len(found.relations)} edges of {found.searched[0]} and {found.searched[1]}"
     told = f"{_told(method, answers)}; {size}"
-    return drawing([(nodes, edges)], question, told, f"The subgraph of {method} for: {question}", told)
+    return drawing([(nodes, edges)], question, told, f"The subgraph of {method} for: {question}", told, width)
+
+
+def entity_svg(entity: EntityDetail, width: int | None = None) -> str:
+    """Return the drawing of an entity with what points at it on its left and what it points at on its right.
+
+    Without relations it is drawn with what is named beside it. UsageError if there is nothing around it.
+    """
+    nodes = [Node(1, Kind.ANSWER, entity.name, (entity.name,), (entity.type.lower(),) if entity.type else ())]
+    edges, places = list[Edge](), dict[tuple[int, str], int]()
+
+    def join(column: int, id_: str, name: str, said: str, *, dashed: bool = False) -> None:
+        if (column, id_) not in places:
+            if sum(each == column for each, _ in places) == _AROUND:
+                return
+            places[column, id_] = len(nodes)
+            nodes.append(Node(column, Kind.ENTITY, name, (name,), entities=(id_,)))
+        ends = ((0, 0), (places[column, id_], 0))
+        source, target = ends if column else ends[::-1]
+        edges.append(Edge(source, target, said, said, dashed=dashed))
+
+    for each in entity.neighbours:
+        if each.entity_id != entity.id:
+            join(2 * each.outgoing, each.entity_id, each.name, spoken(each.predicate) or each.description)
+    for place, other in enumerate(() if entity.neighbours else entity.beside[: 2 * _AROUND]):
+        join(2 * (place % 2), other.entity_id, other.name, f"{other.passages} together", dashed=True)
+    if not edges:
+        raise UsageError(f"there is nothing around {entity.name}")
+    if not any(node.column == 0 for node in nodes):
+        nodes = [replace(node, column=node.column - 1) for node in nodes]
+    told = f"What is around {entity.name}"
+    return drawing([(nodes, edges)], entity.name, told, told, "; ".join(node.title for node in nodes[1:]), width)
 
 
 def _columns(graph: TextualGraph) -> list[int]:
@@ -148,29 +198,3 @@ def _columns(graph: TextualGraph) -> list[int]:
                     column[other] = column[node] + 1
                     waiting.append(other)
     return [column[node] for node in range(len(graph.nodes))]
-
-
-def subgraph_html(found: RetrievedSubgraph, question: str, method: str, answers: Sequence[str] = ()) -> str:
-    """Return the same drawing in a self-contained HTML page, above the subgraph's two tables."""
-    nodes, edges = found.text.tables()
-    names = found.text.nodes
-    spelled = [(names[edge.source], edge.text, names[edge.target]) for edge in found.text.edges]
-    return "\n".join(
-        [
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-            f"<title>{xml(question)}</title>",
-            "<style>body{font-family:Helvetica,Arial,sans-serif;color:#1c2b3a;margin:1.5rem}svg{max-width:100%;"
-            "height:auto}table{border-collapse:collapse;margin:1rem 0}td,th{border:1px solid #c6d0da;"
-            "padding:.2rem .6rem;text-align:left}</style>\n</head>\n<body>",
-            subgraph_svg(found, question, method, answers),
-            _table(nodes.rows),
-            _table((edges.rows[0], *spelled)),
-            "</body>\n</html>\n",
-        ]
-    )
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{xml(item)}</th>" for item in rows[0])
-    body = ["".join(f"<td>{xml(item)}</td>" for item in row) for row in rows[1:]]
-    return "\n".join(["<table>", *(f"<tr>{row}</tr>" for row in [head, *body]), "</table>"])

@@ -15,19 +15,25 @@ from enum import Enum
 from html import escape
 from itertools import accumulate, pairwise, zip_longest
 from math import fsum
+from typing import Any
 from unicodedata import east_asian_width
+from xml.etree.ElementTree import Element, fromstring
 
 from conspectus.render.terminal import one_line
 
-_WIDE, _GAP, _BETWEEN = 250, 190, 26
+_WIDE, _GAP, _BETWEEN = 250.0, 190.0, 26
 """Width of a node, the space between columns, and the space between nodes and between panels."""
+_NARROWEST, _WIDEST = 96.0, 190.0
+"""Width of a node in a page."""
+_GAPS = 0.8
+"""Space between columns in a page, as a share of a node."""
 _PAD, _ROW, _LINE_OF_NOTE, _PASSING = 6, 22, 13, 26
 """The margin in a node, the height of a row and of a note, and the height that an edge takes in a column it passes."""
 _MARGIN, _LEADING, _LEAST_WIDTH, _SWATCH, _ITEM = 24, 20, 640, 14, 150
 NOTE = 42
 """Maximum columns of a note, where a Chinese character takes two."""
-_NAME, _LABEL, _HEADING_LINES = 30, 26, 4
-"""Maximum columns of a row and of a label, and maximum lines of the heading."""
+_OF_NAME, _OF_NOTE, _OF_LABEL, _HEADING_LINES = 8.2, 5.9, 7.2, 4
+"""Width of a column of a row, a note and a label, and maximum lines of the heading."""
 _LEFT, _CENTRED, _BOLD = 'text-anchor="start"', 'text-anchor="middle"', 'font-weight="bold"'
 _HALO = 'paint-order="stroke" stroke="#ffffff" stroke-width="4" stroke-linejoin="round"'
 """A pale outline, which keeps a label readable across lines."""
@@ -52,7 +58,8 @@ class Kind(Enum):
 class Node:
     """A node in a column, from 0: its names, one a row, and notes below them. Rows among `answers` have a colour.
 
-    The title of a node or an edge has the complete text, for a pointer or a screen reader.
+    The title of a node or an edge has the complete text, for a pointer or a screen reader. `entities` are the ids of
+    the entities of the rows, which a page links to.
     """
 
     column: int
@@ -61,6 +68,7 @@ class Node:
     rows: tuple[str, ...]
     notes: tuple[str, ...] = ()
     answers: frozenset[str] = frozenset()
+    entities: tuple[str, ...] = ()
 
     @property
     def height(self) -> float:
@@ -119,7 +127,12 @@ def layered(
 
 
 def drawing(
-    panels: Sequence[tuple[Sequence[Node], Sequence[Edge]]], question: str, told: str, title: str, description: str
+    panels: Sequence[tuple[Sequence[Node], Sequence[Edge]]],
+    question: str,
+    told: str,
+    title: str,
+    description: str,
+    width: int | None = None,
 ) -> str:
     """Return graphs, one below the other, as SVG.
 
@@ -129,45 +142,74 @@ def drawing(
         told: The line below the heading.
         title: The title for screen readers.
         description: The description for screen readers.
+        width: For a page: the pixels that it has. Then there is no heading and no legend, and the columns fit, if they
+            need not be narrower than words are.
     """
     nodes = [node for panel, _ in panels for node in panel]
     beside = any(panel[e.source[0]].column == panel[e.target[0]].column for panel, edges in panels for e in edges)
     columns = max(node.column for node in nodes) + 1
-    width = max(2 * _MARGIN + columns * (_WIDE + _GAP) - (0 if beside else _GAP), _LEAST_WIDTH)
-    room = width - 2 * _MARGIN
-    top = _MARGIN + 6.0
-    drawn = []
-    for line in wrapped(question, int(room / (15 * 0.6)), _HEADING_LINES):
-        drawn.append(_words(_MARGIN, top, line, 15, _INK, f"{_LEFT} {_BOLD}"))
-        top += _LEADING
-    drawn.append(_words(_MARGIN, top, cut(told, int(room / (11.5 * 0.56))), 11.5, _PALE, _LEFT))
-    top += _LEADING
+    margin, wide, gap = _MARGIN, _WIDE, _GAP
+    if width is not None:
+        margin, wide = _PAD, (width - 2 * _PAD) / (columns + (columns - (not beside)) * _GAPS)
+        wide = int(min(max(wide, _NARROWEST), _WIDEST))
+        gap = int(wide * _GAPS)
+    full = 2 * margin + columns * (wide + gap) - (0 if beside else gap)
+    full = full if width else max(full, _LEAST_WIDTH)
+    drawn = _heading(question, told, full) if width is None else []
+    top = margin + (6.0 + _LEADING * len(drawn) if drawn else 0.0)
     for panel, edges in panels:
-        parts, height = _panel(panel, edges, top)
+        parts, height = _panel(panel, edges, top, margin, wide, gap)
         drawn += ["<g>", *parts, "</g>"]
         top += height + _BETWEEN
-    kinds = {node.look for node in nodes}
+    kinds = {node.look for node in nodes} if width is None else ()
     for place, kind in enumerate(kind for kind in Kind if kind in kinds):
-        x = _MARGIN + place * _ITEM
+        x = margin + place * _ITEM
         drawn.append(_frame(x, top, _SWATCH, _SWATCH, kind))
         drawn.append(_words(x + 20, top + 11, kind.value[0], 10.5, _PALE, _LEFT))
-    height = top + _SWATCH + _MARGIN
+    height = top + (_SWATCH + margin if kinds else margin - _BETWEEN)
+    ground = [f'<rect width="{full:g}" height="{height:g}" fill="#ffffff"/>'] if width is None else []
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {full:g} {height:g}" width="{full:g}" '
             f'height="{height:g}" role="img" font-family="Helvetica, Arial, sans-serif">',
             f"<title>{xml(title)}</title>\n<desc>{xml(description)}</desc>",
             '<defs><marker id="end" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" '
             'markerUnits="userSpaceOnUse" orient="auto-start-reverse">'
             f'<path d="M0 0 L8 4 L0 8 z" fill="{_LINE}"/></marker></defs>',
-            f'<rect width="{width:g}" height="{height:g}" fill="#ffffff"/>',
+            *ground,
             *drawn,
             "</svg>\n",
         ]
     )
 
 
-def _panel(nodes: Sequence[Node], edges: Sequence[Edge], top: float) -> tuple[list[str], float]:
+def _heading(question: str, told: str, width: float) -> list[str]:
+    """Return the lines above a drawing."""
+    room = width - 2 * _MARGIN
+    lines = [
+        (line, 15.0, _INK, f"{_LEFT} {_BOLD}") for line in wrapped(question, int(room / (15 * 0.6)), _HEADING_LINES)
+    ]
+    lines.append((cut(told, int(room / (11.5 * 0.56))), 11.5, _PALE, _LEFT))
+    return [_words(_MARGIN, _MARGIN + 6 + _LEADING * at, *line) for at, line in enumerate(lines)]
+
+
+def elements(svg: str) -> list[Any]:
+    """Return one of our drawings as lists of a tag, its attributes, and what is inside: a page makes elements of them.
+
+    >>> elements('<svg><text x="1">a</text></svg>')
+    ['svg', {}, ['text', {'x': '1'}, 'a']]
+    """
+
+    def listed(element: Element) -> list[Any]:
+        text = [element.text] if (element.text or "").strip() else []
+        return [element.tag.rpartition("}")[2], dict(element.attrib), *text, *map(listed, element)]
+
+    return listed(fromstring(svg))  # noqa: S314  (a text that `drawing` wrote)
+
+
+def _panel(
+    nodes: Sequence[Node], edges: Sequence[Edge], top: float, margin: float, wide: float, gap: float
+) -> tuple[list[str], float]:
     """Return the lines and boxes of one graph that begins at a height, and its own height."""
     together: dict[tuple[tuple[int, int], tuple[int, int]], list[Edge]] = {}
     for edge in edges:
@@ -177,29 +219,33 @@ def _panel(nodes: Sequence[Node], edges: Sequence[Edge], top: float) -> tuple[li
     centres, passing = layered(columns, heights, [(left[0], right[0]) for left, right in together])
     reach = max(abs(centre) + h / 2 for centre, h in zip_longest(centres, heights, fillvalue=_PASSING)) - _BETWEEN / 2
     middle = top + reach
-    lefts = [_MARGIN + column * (_WIDE + _GAP) for column in columns]
+    lefts = [margin + column * (wide + gap) for column in columns]
     at = [(x, middle + centre - node.height / 2) for x, centre, node in zip(lefts, centres, nodes, strict=False)]
     drawn = []
     for ((left, right), joined), through in zip(together.items(), passing, strict=True):
         (x1, y1), (x2, y2) = ((at[node][0], at[node][1] + _PAD + _ROW * (row + 0.5)) for node, row in (left, right))
-        path = [(x1 + _WIDE, y1)]
+        path = [(x1 + wide, y1)]
         for place, item in enumerate(through, start=1):
-            x = x1 + place * (_WIDE + _GAP)
-            path += [(x, middle + centres[item]), (x + _WIDE, middle + centres[item])]
+            x = x1 + place * (wide + gap)
+            path += [(x, middle + centres[item]), (x + wide, middle + centres[item])]
         # In one column, or a loop: around the right side.
-        path.append((x2, y2) if x1 < x2 else (x2 + _WIDE, y2 + 8 * (left == right)))
-        drawn.append(_line(path, joined, left, right))
-    return [*drawn, *(_box(node, *place) for node, place in zip(nodes, at, strict=True))], 2 * reach
+        path.append((x2, y2) if x1 < x2 else (x2 + wide, y2 + 8 * (left == right)))
+        drawn.append(_line(path, joined, left, right, gap))
+    return [*drawn, *(_box(node, *place, wide) for node, place in zip(nodes, at, strict=True))], 2 * reach
 
 
 def _line(
-    path: Sequence[tuple[float, float]], edges: Sequence[Edge], left: tuple[int, int], right: tuple[int, int]
+    path: Sequence[tuple[float, float]],
+    edges: Sequence[Edge],
+    left: tuple[int, int],
+    right: tuple[int, int],
+    gap: float,
 ) -> str:
     """Return the edges between two nodes as one line: curves between columns, straight across one that it passes."""
     (x1, y1), (x2, y2) = path[-2:]
     if x1 == x2:
-        out = x1 + _GAP * 0.4
-        curve, label = f"M{x1:g} {y1:g}C{out:g} {y1:g} {out:g} {y2:g} {x2:g} {y2:g}", (x1 + _GAP * 0.45, (y1 + y2) / 2)
+        out = x1 + gap * 0.4
+        curve, label = f"M{x1:g} {y1:g}C{out:g} {y1:g} {out:g} {y2:g} {x2:g} {y2:g}", (x1 + gap * 0.45, (y1 + y2) / 2)
     else:
         curve, label = f"M{path[0][0]:g} {path[0][1]:g}", (x1 + (x2 - x1) * 0.56, y1 + (y2 - y1) * 0.62)
         for place, ((a, b), (c, d)) in enumerate(pairwise(path)):
@@ -207,7 +253,7 @@ def _line(
     targets = {edge.target for edge in edges if not edge.dashed}
     tips = ' marker-end="url(#end)"' * (right in targets) + ' marker-start="url(#end)"' * (left in targets - {right})
     look = f'stroke="{_LINE}" stroke-opacity="0.7"' if targets else f'stroke="{_DASHED}" stroke-dasharray="4 4"'
-    said = cut(", ".join(dict.fromkeys(edge.label for edge in edges)), _LABEL)
+    said = cut(", ".join(dict.fromkeys(edge.label for edge in edges)), int(gap / _OF_LABEL))
     title = "; ".join(dict.fromkeys(edge.title for edge in edges))
     return (
         f'<g><title>{xml(title)}</title><path d="{curve}" fill="none" {look} '
@@ -216,24 +262,28 @@ def _line(
     )
 
 
-def _box(node: Node, x: float, y: float) -> str:
-    parts = [_frame(x, y, _WIDE, node.height, node.look)]
+def _box(node: Node, x: float, y: float, wide: float) -> str:
+    parts = [_frame(x, y, wide, node.height, node.look)]
     for place, row in enumerate(node.rows):
         fill = Kind.ANSWER.value[2] if row in node.answers else _INK
-        parts.append(
-            _words(x + _WIDE / 2, y + _PAD + _ROW * place + 15, cut(row, _NAME), 12.5, fill, f"{_CENTRED} {_BOLD}")
-        )
+        look = f"{_CENTRED} {_BOLD}"
+        if place < len(node.entities):
+            look += f' data-entity="{xml(node.entities[place])}"'
+        name = cut(row, int(wide / _OF_NAME))
+        parts.append(_words(x + wide / 2, y + _PAD + _ROW * place + 15, name, 12.5, fill, look))
     below = y + _PAD + _ROW * len(node.rows)
     for place, note in enumerate(node.notes):
-        parts.append(_words(x + _WIDE / 2, below + _LINE_OF_NOTE * place + 9, cut(note, NOTE), 10, _PALE))
-    return f"<g><title>{xml(node.title)}</title>{''.join(parts)}</g>"
+        parts.append(
+            _words(x + wide / 2, below + _LINE_OF_NOTE * place + 9, cut(note, int(wide / _OF_NOTE)), 10, _PALE)
+        )
+    return f'<g class="node"><title>{xml(node.title)}</title>{"".join(parts)}</g>'
 
 
 def _frame(x: float, y: float, width: float, height: float, kind: Kind) -> str:
     _, fill, stroke, thickness, corner = kind.value
     return (
-        f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{min(corner, height / 2):g}" '
-        f'fill="{fill}" stroke="{stroke}" stroke-width="{thickness:g}"/>'
+        f'<rect class="{kind.name.lower()}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
+        f'rx="{min(corner, height / 2):g}" fill="{fill}" stroke="{stroke}" stroke-width="{thickness:g}"/>'
     )
 
 

@@ -1,12 +1,12 @@
 """The walk or the subgraph behind an answer: drawn, as text and as plain values."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from conspectus.query.types import Answer
 from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
 from conspectus.query.walk.graph import WalkGraph, open_walk_graph, spoken
-from conspectus.render.drawings import subgraph_html, subgraph_svg, walk_svg
+from conspectus.render.drawings import subgraph_svg, walk_svg
 from conspectus.render.terminal import count, visible
 from conspectus.storage.errors import UsageError
 
@@ -14,25 +14,21 @@ if TYPE_CHECKING:
     from conspectus.query.context import Context
 
 
-def draw(answer: Answer, context: "Context", form: Literal["svg", "html"]) -> str:
-    """Return a drawing of the walk or the subgraph behind an answer.
+def draw(answer: Answer, context: "Context", width: int | None = None) -> str:
+    """Return a drawing of the walk or the subgraph behind an answer, as SVG.
 
     Args:
         answer: The answer.
         context: The context that the answer was made with.
-        form: "svg", or "html" for a subgraph in a separate page.
+        width: The pixels that a page has for it.
 
     Raises:
-        UsageError: The method made neither a walk nor a subgraph, or a walk is requested as HTML.
+        UsageError: The method made neither a walk nor a subgraph.
     """
-    subgraph = answer.evidence.subgraph
-    if subgraph is not None:
-        return (subgraph_html if form == "html" else subgraph_svg)(
-            subgraph, answer.question, answer.method, answer.names
-        )
-    if form == "html":
-        raise UsageError("a walk is drawn as SVG only; HTML is for a subgraph")
-    return walk_svg(_walk_of(answer), open_walk_graph(context), answer.question, answer.method, answer.names)
+    told = answer.question, answer.method, answer.names, width
+    if answer.evidence.subgraph is not None:
+        return subgraph_svg(answer.evidence.subgraph, *told)
+    return walk_svg(_walk_of(answer), open_walk_graph(context), *told)
 
 
 def text_of(answer: Answer, context: "Context") -> str:

@@ -30,6 +30,9 @@ Between = Annotated[
 ]
 NARROWING: dict[str, Any] = {"where": Where, "access": Access, "as_of": AsOf, "between": Between}
 """What restricts a question to a part of the index."""
+Width = Annotated[int, Field(ge=200, le=4_000)]
+Drawing = Annotated[Width | None, Field(description="also draw the graph behind it, for so many pixels")]
+Drawn = Annotated[list[Any] | None, Field(description="the drawing, as lists: tag, attributes, and what is inside")]
 Stream = Annotated[bool, Field(description="answer as server-sent events")]
 
 
@@ -38,13 +41,16 @@ class _Request(BaseModel):
 
 
 class TurnGiven(_Request):
-    """An earlier question and its answer. `citations` are the spans that the answer cited."""
+    """An earlier question and its answer. `citations` are the spans that it cited, `short` is its short answer."""
 
     question: Question
     answer: Annotated[str, Field(max_length=LONGEST_ANSWER)]
     citations: Annotated[list[CitedSpan], Field(max_length=100)] = []
+    short: Annotated[str, Field(max_length=2_000)] = ""
 
 
+DRAWN = frozenset({"ask", "explain"})
+"""Questions whose results can be drawn."""
 History = Annotated[list[TurnGiven], Field(max_length=MOST_TURNS, description="the conversation before, oldest first")]
 
 
@@ -58,6 +64,8 @@ def request_of(operation: Operation) -> type[BaseModel]:
         for name, each in operation.parameters().items()
     }
     fields |= {name: (kind, None) for name, kind in NARROWING.items()}
+    if operation.name in DRAWN:
+        fields["drawing"] = (Drawing, None)
     if operation is ASK:
         fields |= {"history": (History, []), "stream": (Stream, False)}
     name = operation.name.capitalize()
@@ -85,12 +93,14 @@ class Answered(BaseModel):
     narrowed: str
     usage: Usage
     trace: list[Step]
+    nearest: Annotated[list[Passage], Field(description="the nearest passages, if nothing supports an answer")]
     walk: Annotated[
         dict[str, Any] | None, Field(description="the decisions and chains of a walk over the graph, if there was one")
     ] = None
     subgraph: Annotated[RetrievedSubgraph | None, Field(description="the subgraph that was read, if there was one")] = (
         None
     )
+    drawing: Drawn = None
 
 
 class _Ranking(BaseModel):
@@ -131,7 +141,15 @@ def conversation(turns: Sequence[TurnGiven], narrowed: str) -> Conversation | No
         return None
     return Conversation(
         tuple(
-            Turn(turn.question, turn.question, turn.answer, "", tuple(turn.citations), narrowed=narrowed)
+            Turn(
+                turn.question,
+                turn.question,
+                turn.answer,
+                "",
+                tuple(turn.citations),
+                narrowed=narrowed,
+                short=turn.short,
+            )
             for turn in turns
         )
     )

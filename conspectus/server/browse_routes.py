@@ -15,15 +15,18 @@ from conspectus.api import Index
 from conspectus.map.data import MapLimits, content_of
 from conspectus.operation_table import OPERATIONS, Operation
 from conspectus.query.context import Context
+from conspectus.render.drawings import entity_svg
+from conspectus.render.node_link import elements
 from conspectus.rows import MethodRow
 from conspectus.server.ask_routes import IndexName, leaves, service_of
+from conspectus.server.bodies import Width
 from conspectus.server.request_checks import Refused
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import per_index
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel
 
-API_VERSION = "2.2.0"
+API_VERSION = "3.0.0"
 """The version of this interface. It increases with every change of docs/openapi.json: the last number for changes that
 no client notices, the middle one for new routes and fields, the first one for everything else."""
 
@@ -167,6 +170,17 @@ async def map_content(look: Looking) -> MapContent:
     """The communities, entities and relations with their positions on the map."""
     found: MapContent = await look.at(Operation(_map, "map"), {})
     return found.model_copy(update={"map": {**found.map, "title": look.index}})
+
+
+def _drawing(context: Context, entity: str, width: int) -> list[Any]:
+    return elements(entity_svg(OPERATIONS["entity"].run(context, entity, 100), width))
+
+
+@router.get("/entities/{entity:path}/drawing")
+async def entity_drawing(look: Looking, entity: str, width: Width = 800) -> list[Any]:
+    """An entity with what is around it, drawn: lists of a tag, its attributes, and what is inside."""
+    drawn: list[Any] = await look.at(Operation(_drawing, "drawing"), {"entity": entity, "width": width})
+    return drawn
 
 
 for _operation in OPERATIONS.values():

@@ -12,8 +12,10 @@ from dataclasses import asdict, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature
 from typing import Annotated, Any, ParamSpec, TypeVar
+from urllib.parse import quote
 
 from conspectus.operation_table import ASK, OPERATIONS, Operation
+from conspectus.operations import MOST_PASSAGES
 from conspectus.rows import MethodRow, json_text
 from conspectus.server.bodies import AsOf
 from conspectus.server.mcp_resources import add_prompts, add_resources
@@ -24,7 +26,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import ToolAnnotations
+from mcp.types import ListResourcesResult, Resource, ToolAnnotations
 from pydantic import Field
 from pydantic import ValidationError as Invalid
 
@@ -46,7 +48,7 @@ CHARACTERS = 5_000
 _CUTS = (1_200, 600, 300, 150, 80, 40)
 """Lengths to which texts of rows are cut, until a result is short enough."""
 _DETAILS = frozenset(
-    {"trace", "usage", "walk", "subgraph", "checks", "graph", "parts", "narrowed", "dropped_citations"}
+    {"trace", "usage", "nearest", "walk", "subgraph", "checks", "graph", "parts", "narrowed", "dropped_citations"}
 )
 """Fields of the results of questions that an agent gets only if it asks for a long result."""
 
@@ -88,10 +90,30 @@ def mcp_server(service: Service, caller_of: CallerOf) -> MCPServer:
     instructions = INSTRUCTIONS.format(ask=ask, retrieve=retrieve)
     calls = Calls(service, caller_of)
     tools = [_tool(each, calls, runs) for each in OPERATIONS.values() if each.tool is not None]
-    server = MCPServer("conspectus", instructions=instructions, log_level="CRITICAL", tools=tools)
+    server = _Server("conspectus", instructions=instructions, log_level="CRITICAL", tools=tools)
+    server.calls = calls
     add_resources(server, calls, lambda read: told(read, ResourceError))
     add_prompts(server)
     return server
+
+
+class _Server(MCPServer):
+    """A server whose list of resources has what the caller of each request may see."""
+
+    calls: Calls
+
+    async def _handle_list_resources(self, ctx: Any, params: Any) -> ListResourcesResult:  # noqa: ANN401
+        context = Context(request_context=ctx, mcp_server=self, input_params=params)
+        found = []
+        for one in self.calls.service.visible(self.calls.caller_of(context)):
+            start = f"conspectus://indexes/{quote(one.name, safe='')}"
+            found.append(Resource(uri=f"{start}/filters", name=f"Filters of {one.name}", mime_type="text/plain"))
+            given = {"offset": 0, "limit": MOST_PASSAGES}
+            page = await self.calls.call(context, one.name, OPERATIONS["documents"], given)
+            for row in page["rows"]:
+                uri = f"{start}/documents/{quote(row.id)}"
+                found.append(Resource(uri=uri, name=row.title or row.uri, mime_type="text/plain"))
+        return ListResourcesResult(resources=found)
 
 
 async def serve_stdio(service: Service, caller: Caller, watch: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -124,6 +146,8 @@ def _tool(operation: Operation, calls: Calls, runs: list[MethodRow]) -> Tool:
     parameters = []
     for name, each in operation.parameters().items():
         default = (operation.tool or {}).get(name, each.default)
+        if default is None is not each.default:
+            continue
         kind: Any = each.annotation
         described = Annotated[kind, Field(description=helps[name])]
         parameters.append(each.replace(kind=keyword, default=default, annotation=described))

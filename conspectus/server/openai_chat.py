@@ -2,7 +2,7 @@
 
 Chat programs differ in how they display sources, so these are sent in three forms: as text at the end of the reply,
 which every program shows; as `sources`, which Open WebUI shows; and as `annotations` of type `url_citation`, whose URLs
-point to the cited characters. System messages and sampling parameters are accepted and have no effect.
+open the page with the cited characters marked. System messages and sampling parameters are accepted and have no effect.
 """
 
 import json
@@ -18,7 +18,7 @@ from conspectus.query.citations.marks import without_verdicts
 from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.query.question.bounds import MOST_CHARACTERS
 from conspectus.query.sayings import saying
-from conspectus.query.types import Answer
+from conspectus.query.types import Answer, Citation
 from conspectus.render.answers import source_lines
 from conspectus.rows import json_text
 from conspectus.server.ask_routes import AnswerStream, leaves, service_of, stream_response
@@ -126,12 +126,21 @@ def asked_of(chat: ChatRequest, method: str) -> dict[str, Any]:
     if len(said[-1].text) > MOST_CHARACTERS:
         raise Refused(400, "bad_request", f"a question has at most {MOST_CHARACTERS:,} characters")
     turns = [
-        TurnGiven(question=before.text[:MOST_CHARACTERS], answer=after.text.partition(SOURCES)[0].partition(NOTES)[0])
+        _turn(before.text[:MOST_CHARACTERS], after.text.partition(SOURCES)[0].partition(NOTES)[0])
         for before, after in pairwise(said)
         if before.role == "user" and after.role == "assistant"
     ]
     narrowed = {name: getattr(chat, name) for name in NARROWING}
     return {"question": said[-1].text, "method": method, "history": turns[-MOST_TURNS:], **narrowed}
+
+
+def _turn(question: str, reply: str) -> TurnGiven:
+    """Return an earlier question with the reply as `content_of` or a stream gave it."""
+    before, _, after = saying("in short", question, "\0").partition("\0")
+    parts = reply.split("\n\n")
+    short = next((part for part in parts if part.startswith(before) and part.endswith(after)), "")
+    rest = "\n\n".join(part for part in parts if part != short)
+    return TurnGiven(question=question, answer=rest, short=short.removeprefix(before).removesuffix(after)[:2_000])
 
 
 def content_of(answer: Answer) -> str:
@@ -171,15 +180,15 @@ class _Reply:
         self._request_id = str(request.state.log["request"])
         self._created = int(time.time())
         self._model = model
-        self._base = f"{request.base_url}v1/indexes/{quote(index)}"
+        self._page = f"{request.base_url}#/{quote(index, safe='')}/ask"
 
     def whole(self, content: str, answer: Answer | None = None, version: str = "") -> dict[str, Any]:
         """Return a reply that is not streamed."""
         message = {"role": "assistant", "content": content, "refusal": None}
         more: dict[str, Any] = {}
         if answer is not None:
-            message["annotations"] = self._annotations(content, answer, version)  # type: ignore[assignment]
-            more = {"sources": self._sources(answer, version)}
+            message["annotations"] = self._annotations(content, answer)  # type: ignore[assignment]
+            more = {"sources": self._sources(answer)}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return {**self._head("chat.completion", version), "choices": [choice], "usage": _usage(answer), **more}
 
@@ -195,13 +204,13 @@ class _Reply:
                     said += part
                     yield self._chunk({"content": part})
                 elif isinstance(part, Called):
-                    answer, version = part.result, part.version.name
+                    answer = part.result
                     rest = rest_of(answer, said)
                     if rest:
                         said += rest
                         yield self._chunk({"content": rest})
-                    found = {"annotations": self._annotations(said, answer, version)}
-                    yield self._chunk(found, sources=self._sources(answer, version))
+                    found = {"annotations": self._annotations(said, answer)}
+                    yield self._chunk(found, sources=self._sources(answer))
                     yield self._chunk({}, "stop")
                     if usage:
                         yield self._line(
@@ -229,18 +238,18 @@ class _Reply:
         named = {"system_fingerprint": version} if version else {}
         return {"id": self._id, "object": kind, "created": self._created, "model": self._model, **named}
 
-    def _annotations(self, content: str, answer: Answer, version: str) -> list[dict[str, Any]]:
+    def _annotations(self, content: str, answer: Answer) -> list[dict[str, Any]]:
         """Return an annotation for each citation mark in the text of the answer."""
         cited = {one.number: one for one in answer.citations}
         found = []
         for mark in _MARK.finditer(content.rpartition(SOURCES)[0] or content):
             if one := cited.get(int(mark[1])):
-                address = self._address(version, one.document_id, one.start, one.end)
-                place = {"start_index": mark.start(), "end_index": mark.end(), "title": one.title, "url": address}
+                place = {"start_index": mark.start(), "end_index": mark.end(), "title": one.title}
+                place["url"] = self._address(one)
                 found.append({"type": "url_citation", "url_citation": place})
         return found
 
-    def _sources(self, answer: Answer, version: str) -> list[dict[str, Any]]:
+    def _sources(self, answer: Answer) -> list[dict[str, Any]]:
         """Return the sources as Open WebUI shows them."""
         return [
             {
@@ -249,11 +258,12 @@ class _Reply:
                 "metadata": [{"source": address, "name": one.title, "start": one.start, "end": one.end}],
             }
             for one in answer.citations
-            for address in [self._address(version, one.document_id, one.start, one.end)]
+            for address in [self._address(one)]
         ]
 
-    def _address(self, version: str, document: str, start: int, end: int) -> str:
-        return f"{self._base}/versions/{version}/documents/{quote(document)}?start={start}&end={end}"
+    def _address(self, cited: Citation) -> str:
+        """Return the address of the page, with the document open and the span marked."""
+        return f"{self._page}?doc={quote(cited.document_id, safe='')}&span={cited.start}-{cited.end}"
 
 
 def _model(id_: str) -> dict[str, Any]:

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from conspectus.map.page import frame, script, style
+from conspectus.map.page import SHARED, frame, part, script, style
 from conspectus.server.request_checks import PAGE_FILES, Refused
 from conspectus.storage.hashing import digest
 from fastapi import APIRouter, Request, Response
 
-_ALLOWED = "script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
+_ALLOWED = "script-src 'self'; style-src 'self'; base-uri 'none'; form-action 'none'"
 POLICY = (
-    f"default-src 'none'; {_ALLOWED}; img-src 'self' data:; frame-src 'self'; frame-ancestors 'none'; "
-    "require-trusted-types-for 'script'; trusted-types 'none'"
+    f"default-src 'none'; {_ALLOWED}; connect-src 'self'; img-src 'self' data:; frame-src 'self'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 """Policy of the page: only scripts and styles from this server, none inline, and text never becomes markup."""
 MAP_POLICY = f"default-src 'none'; {_ALLOWED}; img-src data:"
@@ -63,8 +63,12 @@ def _files() -> dict[str, _File]:
     """Return the files by name; requests can name only these."""
     folder = files("conspectus.server").joinpath("page")
     texts = {each.name: each.read_text("utf-8") for each in folder.iterdir() if each.name.rpartition(".")[2] in _TYPES}
-    texts["map.html"] = frame(MAP_POLICY, f"{PAGE_FILES}map.css", f"{PAGE_FILES}map_frame.js")
-    texts |= {"map.css": style(), "map.js": script()}
+    texts["map.html"] = frame(MAP_POLICY, f"{PAGE_FILES}map.css", f"{PAGE_FILES}map.js")
+    texts |= {
+        "map.css": style(),
+        "map.js": f"window.drawMap = () => {{\n{script()}\n}};\n",
+        **{name: part(name) for name in SHARED},
+    }
     return {name: _file(name, text) for name, text in texts.items()}
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 from conspectus.api import Index
@@ -14,7 +14,9 @@ from conspectus.query.context import Context
 from conspectus.query.step_listeners import Listener, steps_told_to
 from conspectus.query.types import Answer, Evidence, Step, ignore_pieces
 from conspectus.render.answers import answer_json, evidence_json, explanation_json
-from conspectus.render.walks import json_of
+from conspectus.render.drawings import explanation_svg
+from conspectus.render.node_link import elements
+from conspectus.render.walks import draw, json_of
 from conspectus.rows import MethodRow
 from conspectus.server.admin.jobs import Jobs
 from conspectus.server.bodies import NARROWING, conversation
@@ -186,7 +188,7 @@ class Service:
         arguments = dict(given)
         narrowing = {name: arguments.pop(name) for name in NARROWING if name in arguments}
         narrowing = {name: value for name, value in narrowing.items() if value is not None}
-        turns = arguments.pop("history", ())
+        turns, width = arguments.pop("history", ()), arguments.pop("drawing", None)
 
         async def work(view: Index) -> tuple[Any, Any]:
             context = view.context
@@ -202,7 +204,7 @@ class Service:
                         gen_ai__usage__input_tokens=result.usage.prompt_tokens,
                         gen_ai__usage__output_tokens=result.usage.completion_tokens,
                     )
-                return result, shown(result, arguments, context)
+                return result, shown(result, arguments, context, width)
 
         reads = not operation.asks
         found, version = await self.run(caller, name, work, gone=gone, narrowing=narrowing, reads=reads)
@@ -211,13 +213,21 @@ class Service:
         return Called(*found, version)
 
 
-def shown(result: Any, arguments: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ANN401
-    """Return the result of a question as plain values, in the form that every front shows."""
+def shown(result: Any, arguments: Mapping[str, Any], context: Context, width: int | None) -> dict[str, Any]:  # noqa: ANN401
+    """Return the result of a question as plain values, in the form that every front shows; with `width` drawn too."""
     if isinstance(result, Answer):
-        return answer_json(result, json_of(result, context) if result.evidence.walk else None)
+        walk, subgraph = result.evidence.walk, result.evidence.subgraph
+        told = answer_json(result, json_of(result, context) if walk else None)
+        if width and ((walk and walk.chains) or (subgraph and subgraph.nodes)):
+            told["drawing"] = elements(draw(result, context, width))
+        return told
     if isinstance(result, Evidence):
         return evidence_json(arguments["question"], arguments["method"], result)
-    return explanation_json(result)
+    told = explanation_json(result)
+    for each, passage in zip(told["passages"], result.passages, strict=True):
+        if width and passage.paths:
+            each["drawing"] = elements(explanation_svg(replace(result, passages=(passage,)), width))
+    return told
 
 
 def _span(operation: Operation, name: str, view: Index, method: str) -> AbstractContextManager[Attributes]:

@@ -1,9 +1,11 @@
 """Conversation focus: candidate antecedents of a follow-up question, from the names in earlier turns."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, zip_longest
 
 import numpy as np
+from conspectus.query.citations.marks import without_marks
 from conspectus.query.context import Context
 from conspectus.query.conversation.anaphora import Refers, wording
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
@@ -49,10 +51,17 @@ def topics_of(context: Context, linker: Linker, turn: Turn) -> list[NamedSpan]:
     """Return the topics of a turn: names from its answer and from its question, alternating.
 
     The answer comes first, unless it is a place, a time, a number or a reason: "Where was The Paper Whale played?" "In
-    Clun." "Is it long?" is about the play. The titles of cited documents come last if nothing names them.
+    Clun." "Is it long?" is about the play. Its names begin with those of the short answer, which is a person if the
+    question was who. The titles of cited documents come last if nothing names them.
     """
     asked = linker.mentions(turn.standalone)
-    told = linker.mentions(turn.answer) if turn.citations else []
+    short = linker.mentions(turn.short)
+    if kind_of(turn.question) == "who" and turn.short:
+        named = short or [NamedSpan(0, len(turn.short), turn.short, (), False)]
+        short = [replace(each, types=("PERSON",)) for each in named]
+    # Chat programs send back the text with its marks only.
+    supported = turn.citations or without_marks(turn.answer) != turn.answer
+    told = [*short, *(linker.mentions(turn.answer) if supported else ())]
     titles = _cited_titles(context, linker, turn.citations)
     known = {_bare(question.name) for question in asked}
     told = [item for item in told if _bare(item.name) not in known]

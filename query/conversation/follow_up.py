@@ -157,7 +157,7 @@ async def shape(context: Context, history: Conversation, question: str) -> Shape
 
 async def _rewritten(context: Context, model: LanguageModel, history: Conversation, question: str) -> str:
     """Return the model's standalone question; BadAnswer if the reply is unusable."""
-    turns = [{"question": turn.standalone, "answer": turn.answer} for turn in history.turns]
+    turns = [{"question": turn.standalone, "answer": turn.told} for turn in history.turns]
     prompt = messages(
         "query/rewrite_follow_up", conversation=json.dumps(turns, ensure_ascii=False, indent=1), question=question
     )

@@ -36,6 +36,7 @@ class Turn:
         citations: The spans that support the answer; empty if there is no support.
         sources: The hashes of the passages that the answer depends on.
         narrowed: The filter that restricted the index, in words.
+        short: The short answer, if there was one.
     """
 
     question: _Asked
@@ -47,12 +48,18 @@ class Turn:
     narrowed: _Text = ""
     kept: CarriedPrizes = NO_PRIZES
     """The starting point of the next question, if the answer was made from a subgraph."""
+    short: _Text = ""
     __pydantic_config__ = ConfigDict(extra="forbid")
+
+    @property
+    def told(self) -> str:
+        """The answer, the short one first."""
+        return f"{self.short}\n{self.answer}" if self.short else self.answer
 
     @property
     def tokens(self) -> int:
         """The length of the turn in tokens: question, standalone question and answer."""
-        return sum(map(count_tokens, {self.question, self.standalone})) + count_tokens(self.answer)
+        return sum(map(count_tokens, {self.question, self.standalone})) + count_tokens(self.told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,7 @@ def turn_of(answer: Answer) -> Turn:
         tuple(sorted({digest(passage.text) for passage in answer.evidence.passages})),
         answer.narrowed,
         subgraph.kept if subgraph else NO_PRIZES,
+        answer.span,
     )
 
 
@@ -110,7 +118,7 @@ def _shortened(turn: Turn, tokens: int) -> Turn:
     if turn.question != turn.standalone:
         question = first_tokens(turn.question, left)
         left -= count_tokens(question)
-    return replace(turn, question=question, standalone=standalone, answer=first_tokens(turn.answer, left))
+    return replace(turn, question=question, standalone=standalone, answer=first_tokens(turn.answer, left), short="")
 
 
 def first_tokens(text: str, count: int) -> str:

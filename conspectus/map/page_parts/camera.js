@@ -20,7 +20,7 @@ function redraw() {
   requestAnimationFrame((now) => {
     wanted = false;
     if (flight) flight(now);
-    draw();
+    drawFrame();
   });
 }
 
@@ -51,35 +51,20 @@ function stay() {
   }
 }
 
-/** Fly to a place; far ways lead over a smaller scale, so that one sees where one goes. */
+/** Fly to a place. */
 function flyTo(x, y, k) {
   k = within(k);
-  const from = { ...camera };
-  const away = Math.hypot(x - from.x, y - from.y);
-  const settle = () => {
-    Object.assign(camera, { x, y, k });
-    flight = null;
-  };
-  if (calm.matches || (away * k < 1 && Math.abs(Math.log(k / from.k)) < 0.01)) {
-    settle();
-    redraw();
-    return;
-  }
-  const high = Math.min(Math.log(from.k), Math.log(k), Math.log(shorter() / Math.max(away * 1.6, 1e-6)));
-  const dip = Math.max(Math.min(Math.log(from.k), Math.log(k)) - high, 0);
-  const lasts = 420 + 160 * Math.min(dip + Math.abs(Math.log(k / from.k)), 3);
+  const from = { ...camera }, lasts = calm.matches ? 0 : 420 + 160 * Math.min(Math.abs(Math.log(k / from.k)), 3);
   let begun = null;
   flight = (now) => {
     begun ??= now;
-    const t = Math.min((now - begun) / lasts, 1);
-    if (t >= 1) return settle();
-    const eased = t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2;
-    camera.k = Math.exp(Math.log(from.k) * (1 - eased) + Math.log(k) * eased - dip * Math.sin(Math.PI * eased));
+    const t = lasts ? Math.min((now - begun) / lasts, 1) : 1, eased = t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2;
+    camera.k = from.k * (k / from.k) ** eased;
     // Along the way as far as the scale allows: on the screen the speed is even.
-    const share = k === from.k ? eased : (1 / from.k - 1 / Math.exp(Math.log(from.k) + (Math.log(k) - Math.log(from.k)) * eased)) / (1 / from.k - 1 / k);
-    camera.x = from.x + (x - from.x) * share;
-    camera.y = from.y + (y - from.y) * share;
-    redraw();
+    const share = Math.abs(k / from.k - 1) < 1e-6 ? eased : (1 / from.k - 1 / camera.k) / (1 / from.k - 1 / k);
+    Object.assign(camera, t < 1 ? { x: from.x + (x - from.x) * share, y: from.y + (y - from.y) * share } : { x, y, k });
+    if (t < 1) redraw();
+    else flight = null;
   };
   redraw();
 }
@@ -103,5 +88,5 @@ function resize() {
   pen.setTransform(sharp, 0, 0, sharp, 0, 0);
   font = ""; // a canvas of a new size has forgotten its font
   if (atWhole && !flight) camera.k = wholeK();
-  draw(); // at once: a canvas of a new size is empty
+  drawFrame(); // at once: a canvas of a new size is empty
 }

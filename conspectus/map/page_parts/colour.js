@@ -3,23 +3,7 @@ const darkly = matchMedia("(prefers-color-scheme: dark)");
 const theme = { paper: "", ink: "", soft: "", mark: "" };
 let byType = false;
 
-/** sRGB of a colour in OKLCH (Ottosson 2020, "A perceptual color space for image processing"). */
-function oklch(light, chroma, hue) {
-  const a = chroma * Math.cos((hue * Math.PI) / 180), b = chroma * Math.sin((hue * Math.PI) / 180);
-  const l = (light + 0.3963377774 * a + 0.2158037573 * b) ** 3;
-  const m = (light - 0.1055613458 * a - 0.0638541728 * b) ** 3;
-  const s = (light - 0.0894841775 * a - 1.291485548 * b) ** 3;
-  const linear = [
-    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
-    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
-    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
-  ];
-  const parts = linear.map((v) => {
-    const kept = Math.min(Math.max(v, 0), 1);
-    return Math.round(255 * (kept <= 0.0031308 ? 12.92 * kept : 1.055 * kept ** (1 / 2.4) - 0.055));
-  });
-  return `rgb(${parts.join(",")})`;
-}
+const oklch = (light, chroma, hue) => `oklch(${light.toFixed(3)} ${chroma.toFixed(3)} ${hue.toFixed(1)})`;
 
 /** Neighbouring numbers get hues that are far apart: each is a golden angle on. */
 const hueOfRoot = new Map(roots.map((r, place) => [r, (255 + place * 137.508) % 360]));

@@ -27,14 +27,7 @@ for (let r = nRegions - 1; r >= 0; r--) {
 /** The level on which a region is divided, Infinity for one that never is. */
 const dividedOn = children.map((parts) => Math.min(Infinity, ...parts.map((c) => regions.level[c])));
 const regionOf = new Int32Array(nEntities);
-const largestDot = new Float32Array(nRegions), largestPart = new Float32Array(nRegions);
-for (let r = 0; r < nRegions; r++) {
-  for (let e = regions.first[r]; e < regions.own[r]; e++) {
-    regionOf[e] = r;
-    largestDot[r] = Math.max(largestDot[r], entities.r[e]);
-  }
-  for (const c of children[r]) largestPart[r] = Math.max(largestPart[r], regions.r[c]);
-}
+for (let r = 0; r < nRegions; r++) regionOf.fill(r, regions.first[r], regions.own[r]);
 const deepest = regions.level.reduce((most, level) => Math.max(most, level), 0);
 
 /** The relations of each entity: `touching.rows` from `touching.from[e]` up to `touching.from[e + 1]`. */
@@ -76,4 +69,3 @@ const pathTo = (r) => {
   return path;
 };
 const levelName = (level) => `C${level}`;
-const counted = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;

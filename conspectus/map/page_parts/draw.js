@@ -118,7 +118,7 @@ function drawLines() {
   pen.globalAlpha = 1;
 }
 
-function draw() {
+function drawFrame() {
   pen.fillStyle = theme.paper;
   pen.fillRect(0, 0, width, height);
   collect();

@@ -1,12 +1,12 @@
 // What the pointer, the keys and the address do, and what is selected.
 const said = document.getElementById("said"), hint = document.getElementById("hint");
 
-/** How many relations join a region's entities with those of other regions of its level, most first. */
-function neighbours(r) {
+/** How often a region's entities are joined with those of other regions of its level, most first: by `rows` and `end`. */
+function beside(r, rows, end) {
   const level = regions.level[r], weights = new Map();
   for (let e = regions.first[r]; e < regions.last[r]; e++) {
-    for (const i of relationsOf(e)) {
-      const other = otherEnd(i, e);
+    for (const i of rows(e)) {
+      const other = end(i, e);
       if (other >= regions.first[r] && other < regions.last[r]) continue;
       const there = regionOn(other, level);
       weights.set(there, (weights.get(there) ?? 0) + 1);
@@ -14,19 +14,8 @@ function neighbours(r) {
   }
   return [...weights].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
 }
-/** How much the documents link a region's entities with those of other regions of its level, most first. */
-function linkedRegions(r) {
-  const level = regions.level[r], weights = new Map();
-  for (let e = regions.first[r]; e < regions.last[r]; e++) {
-    for (const i of linking[e]) {
-      const other = linkedEnd(i, e);
-      if (other >= regions.first[r] && other < regions.last[r]) continue;
-      const there = regionOn(other, level);
-      weights.set(there, (weights.get(there) ?? 0) + 1);
-    }
-  }
-  return [...weights].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-}
+const neighbours = (r) => beside(r, relationsOf, otherEnd);
+const linkedRegions = (r) => beside(r, (e) => linking[e], linkedEnd);
 const place = (table, row) => ({ x: table.x[row], y: table.y[row], r: table.r[row] });
 
 /** Select a region, an entity or ({}) nothing; tell it, and fly there if asked to. */
@@ -107,6 +96,7 @@ canvas.addEventListener("pointerdown", (event) => {
   canvas.setPointerCapture(event.pointerId);
   fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
   if (fingers.size === 1) moved = 0;
+  results.hidden = true;
   hideHint();
 });
 canvas.addEventListener("pointermove", (event) => {
@@ -227,6 +217,7 @@ function makeLegend() {
 }
 
 function begin() {
+  canvas.places = { regions, entities, radius: data.radius };
   readTheme();
   canvas.setAttribute("aria-label", `Map of ${data.title}: ${counted(nEntities, "entity", "entities")} in ${counted(roots.length, "community of the coarsest level", "communities of the coarsest level")}`);
   makeLevels();

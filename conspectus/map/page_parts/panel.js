@@ -1,42 +1,14 @@
 // The panel: what is selected, in words. Every text goes in as text, never as markup.
 const told = document.getElementById("told"), crumbs = document.getElementById("crumbs");
 
-/** An element with attributes and children; a text becomes a text. */
-function make(tag, attributes = {}, ...inside) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name === "onclick") element.addEventListener("click", value);
-    else if (name === "colour") element.style.background = value;
-    else if (value !== null && value !== undefined) element.setAttribute(name, value);
-  }
-  element.append(...inside.filter((each) => each !== null && each !== ""));
-  return element;
-}
-/** A text of the documents: its direction is its own, and changes nothing beside it. */
-const spoken = (text, attributes = {}) => make("bdi", { dir: "auto", ...attributes }, text);
 const paragraph = (text, attributes = {}) => make("p", { dir: "auto", ...attributes }, text);
-const dot = (colour) => make("span", { class: "dot", colour, "aria-hidden": "true" });
-
-/** A list that shows its first items, and the others when asked. */
-function listed(items, most, item) {
-  const list = make("ul", {}, ...items.slice(0, most).map(item));
-  if (items.length <= most) return [list];
-  const more = make("button", {
-    class: "more",
-    onclick: () => {
-      const first = items.slice(most).map(item);
-      list.append(...first);
-      first[0].querySelector("button")?.focus();
-      more.remove();
-    },
-  }, `Show all ${items.length.toLocaleString("en")}`);
-  return [list, more];
-}
 const section = (title, ...inside) => [make("h2", {}, title), ...inside.flat()];
-const regionRow = (r, note) =>
-  make("li", {}, make("button", { onclick: () => select({ region: r }, true) }, dot(rootColour(r)), spoken(regions.title[r]), make("small", {}, note ?? counted(regions.size[r], "entity", "entities"))));
-const entityRow = (e, note) =>
-  make("li", {}, make("button", { onclick: () => select({ entity: e }, true) }, dot(dotColour(e)), spoken(entities.name[e]), make("small", {}, note ?? counted(entities.degree[e], "neighbour"))));
+const row = (what, colour, name, note, then) => make("li", {}, make("button", { onclick: () => {
+  select(what, true);
+  then?.();
+} }, dot(colour), spoken(name), make("small", {}, note)));
+const regionRow = (r, note, then) => row({ region: r }, rootColour(r), regions.title[r], note ?? counted(regions.size[r], "entity", "entities"), then);
+const entityRow = (e, note, then, name = entities.name[e]) => row({ entity: e }, dotColour(e), name, note ?? counted(entities.degree[e], "neighbour"), then);
 const fact = (n, one, many) => make("span", {}, make("b", {}, n.toLocaleString("en")), ` ${n === 1 ? one : many ?? `${one}s`}`);
 
 function show(...inside) {
@@ -55,8 +27,8 @@ function tellOverview() {
     nEntities ? paragraph("Circles are communities: entities that belong together. The larger ones are divided into smaller ones. Dots are entities; the larger, the more others they have relations with.") : paragraph("There are no entities in this index, so there is nothing to map."),
     nEntities ? paragraph("Click a community for its report, a dot for what is known of it. Scroll to zoom, or search by name.") : null,
     data.notes.map(noted),
-    large.length ? section("Largest communities", listed(large, 15, (r) => regionRow(r))) : null,
-    nEntities ? section("Entities with most neighbours", listed(byDegree().slice(0, 60), 12, (e) => entityRow(e))) : null,
+    large.length ? section("Largest communities", folded(large, 15, (r) => regionRow(r))) : null,
+    nEntities ? section("Entities with most neighbours", folded(byDegree().slice(0, 60), 12, (e) => entityRow(e))) : null,
     data.cuts.map(noted),
   );
 }
@@ -95,11 +67,11 @@ function tellRegion(r) {
     report?.summary && !report.findings.some((each) => each.explanation === report.summary) ? paragraph(report.summary, { class: "lead" }) : null,
     report?.findings.length ? section("Findings", report.findings.flatMap(tellFinding)) : null,
     report?.more ? make("p", { class: "source" }, `and ${counted(report.more, "more finding")}`) : null,
-    children[r].length ? section("Parts", listed(children[r], 12, (c) => regionRow(c))) : null,
-    within.length ? section("Entities", listed(within, 12, (e) => entityRow(e))) : null,
+    children[r].length ? section("Parts", folded(children[r], 12, (c) => regionRow(c))) : null,
+    within.length ? section("Entities", folded(within, 12, (e) => entityRow(e))) : null,
     drawn < regions.size[r] ? make("p", { class: "note" }, `${drawn.toLocaleString("en")} of its ${counted(regions.size[r], "entity", "entities")} are on the map.`) : null,
-    beside.length ? section("Related communities", listed(beside, 8, ([other, weight]) => regionRow(other, counted(weight, "relation")))) : null,
-    linked.length ? section("Linked by the documents", listed(linked, 8, ([other, count]) => regionRow(other, counted(count, "link")))) : null,
+    beside.length ? section("Related communities", folded(beside, 8, ([other, weight]) => regionRow(other, counted(weight, "relation")))) : null,
+    linked.length ? section("Linked by the documents", folded(linked, 8, ([other, count]) => regionRow(other, counted(count, "link")))) : null,
   );
 }
 
@@ -121,8 +93,8 @@ function tellEntity(e) {
     entities.also[e] ? make("p", {}, "Also called ", ...entities.also[e].flatMap((name, place) => [place ? ", " : "", spoken(name)]), ".") : null,
     descriptions[e] ? paragraph(descriptions[e], { class: "lead" }) : null,
     section("Communities", make("ul", {}, ...pathTo(regionOf[e]).map((r) => regionRow(r, regions.id[r] === ALONE ? undefined : levelName(regions.level[r]))))),
-    found.length ? section("Relations", listed(found, 25, (i) => tellRelation(i, e))) : null,
-    linking[e].length ? section("Linked by the documents", listed(linking[e], 8, (i) => entityRow(linkedEnd(i, e), data.linkKinds[links.kind[i]]))) : null,
+    found.length ? section("Relations", folded(found, 25, (i) => tellRelation(i, e))) : null,
+    linking[e].length ? section("Linked by the documents", folded(linking[e], 8, (i) => entityRow(linkedEnd(i, e), data.linkKinds[links.kind[i]]))) : null,
     named.length ? section("Documents", make("ul", {}, ...named.map((d) => make("li", { title: documents.uri[d] }, spoken(documents.title[d])))), more ? make("p", { class: "source" }, `and ${counted(more, "more document")}`) : null) : null,
   );
 }

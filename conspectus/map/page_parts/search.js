@@ -1,20 +1,20 @@
 // Search by name: what begins with the words first, then what has a word that does, then what holds them.
-const query = document.getElementById("query"), results = document.getElementById("results");
+const query = document.getElementById("query"), results = document.getElementById("results"), noResult = document.getElementById("none");
 const MOST = 40;
 /** Without accents and case, so that "angstrom" finds "Ångström"; where all of a name is accents, they stay. */
-const folded = (text) => text.normalize("NFKD").replace(/\p{M}+/gu, "").toLowerCase() || text.toLowerCase();
-let names = null, chosen = -1;
+const plainly = (text) => text.normalize("NFKD").replace(/\p{M}+/gu, "").toLowerCase() || text.toLowerCase();
+let names = null;
 
 /** Every name once folded, made when the first search begins. */
 const searchable = () =>
   (names ??= [
-    ...entities.name.map((name, e) => ({ key: folded(name), entity: e, weight: entities.degree[e] })),
-    ...Object.entries(entities.also).flatMap(([e, also]) => also.map((name) => ({ key: folded(name), entity: Number(e), weight: entities.degree[e], name }))),
-    ...regions.title.map((title, r) => ({ key: folded(title), region: r, weight: regions.size[r] })),
+    ...entities.name.map((name, e) => ({ key: plainly(name), entity: e, weight: entities.degree[e] })),
+    ...Object.entries(entities.also).flatMap(([e, also]) => also.map((name) => ({ key: plainly(name), entity: Number(e), weight: entities.degree[e], name }))),
+    ...regions.title.map((title, r) => ({ key: plainly(title), region: r, weight: regions.size[r] })),
   ]);
 
 function search(text) {
-  const wanted = folded(text.trim());
+  const wanted = plainly(text.trim());
   if (!wanted) return [];
   const found = [];
   for (const each of searchable()) {
@@ -30,61 +30,24 @@ function search(text) {
 
 function tellResults() {
   const found = search(query.value);
-  chosen = found.length ? 0 : -1;
-  const rows = found.map((each, place) => {
-    const community = each.region !== undefined;
-    const row = make("li", { role: "option", id: `result-${place}`, "aria-selected": place === chosen ? "true" : "false" },
-      dot(community ? rootColour(each.region) : dotColour(each.entity)),
-      spoken(community ? regions.title[each.region] : each.name ? `${each.name} (${entities.name[each.entity]})` : entities.name[each.entity]),
-      make("small", {}, community ? `community ${levelName(regions.level[each.region])}` : data.types[entities.type[each.entity]].toLowerCase()));
-    row.addEventListener("pointerdown", (event) => event.preventDefault()); // the field keeps the focus until the click
-    row.addEventListener("click", () => take(each));
-    row.found = each;
-    return row;
-  });
-  if (!rows.length && query.value.trim()) rows.push(make("li", { class: "none" }, "Nothing of that name"));
-  results.replaceChildren(...rows);
-  results.hidden = !rows.length;
-  query.setAttribute("aria-expanded", String(!results.hidden));
-  mark();
+  results.replaceChildren(...found.map((each) =>
+    each.region !== undefined
+      ? regionRow(each.region, `community ${levelName(regions.level[each.region])}`, close)
+      : entityRow(each.entity, data.types[entities.type[each.entity]].toLowerCase(), close, each.name && `${each.name} (${entities.name[each.entity]})`)));
+  results.hidden = !found.length;
+  noResult.hidden = Boolean(found.length || !query.value.trim());
 }
-
-function mark() {
-  [...results.children].forEach((row, place) => row.setAttribute("aria-selected", String(place === chosen)));
-  const row = results.children[chosen];
-  if (row && chosen >= 0) {
-    query.setAttribute("aria-activedescendant", row.id);
-    row.scrollIntoView({ block: "nearest" });
-  } else query.removeAttribute("aria-activedescendant");
-}
-
 function close() {
-  results.hidden = true;
-  query.setAttribute("aria-expanded", "false");
-  query.removeAttribute("aria-activedescendant");
-}
-
-function take(each) {
-  close();
   query.value = "";
-  select(each.region !== undefined ? { region: each.region } : { entity: each.entity }, true);
+  tellResults();
   told.focus({ preventScroll: true });
 }
 
 query.addEventListener("input", tellResults);
-query.addEventListener("focus", () => query.value && tellResults());
-query.addEventListener("blur", close);
-query.addEventListener("keydown", (event) => {
-  const last = results.hidden ? -1 : results.querySelectorAll("[role=option]").length - 1;
-  if (event.key === "ArrowDown" && last >= 0) chosen = chosen < last ? chosen + 1 : 0;
-  else if (event.key === "ArrowUp" && last >= 0) chosen = chosen > 0 ? chosen - 1 : last;
-  else if (event.key === "Enter" && chosen >= 0 && last >= 0) return take(results.children[chosen].found);
-  else if (event.key === "Escape") {
-    event.stopPropagation();
-    if (query.value) query.value = "";
-    else query.blur();
-    return close();
-  } else return;
-  event.preventDefault();
-  mark();
+listKeys(query, results);
+document.getElementById("search").addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  event.stopPropagation();
+  if (query.value) close();
+  else query.blur();
 });

@@ -14,7 +14,7 @@ from conspectus.server.admin.changes import Removal, Upload, Waiting
 from conspectus.server.admin.jobs import Job, Jobs, Kind
 from conspectus.server.ask_routes import KEEP_ALIVE, IndexName, service_of, stream_response
 from conspectus.server.request_checks import Refused
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -41,9 +41,10 @@ class Limits(BaseModel):
 
 
 class WaitingChanges(Waiting):
-    """What the next build would change, and what may be uploaded."""
+    """What the next build would change, what may be uploaded, and in `problem` why nothing can be changed, if so."""
 
     limits: Limits
+    problem: str
 
 
 class StartJob(BaseModel):
@@ -84,7 +85,7 @@ async def changes(jobs: Administered) -> WaitingChanges:
     limits = jobs.changes.limits
     formats = known_formats().split()
     allowed = Limits(file_bytes=limits.file_bytes, all_bytes=limits.all_bytes, files=limits.files, formats=formats)
-    return WaitingChanges(**jobs.changes.waiting().model_dump(), limits=allowed)
+    return WaitingChanges(**jobs.changes.waiting().model_dump(), limits=allowed, problem=jobs.problem)
 
 
 _RAW = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"format": "binary"}}}}}
@@ -191,18 +192,5 @@ async def job_events(jobs: Administered, job: JobId) -> Any:  # noqa: ANN401  (a
 
 @router.post("/v1/indexes/{index}/jobs/{job}/stop")
 async def stop_job(request: Request, jobs: Administered, job: JobId) -> Job:
-    """Stop a job with all that it started. The version in force stays."""
+    """Stop a job with all that it started. The version in force stays, and what it was to change waits again."""
     return await jobs.stop(job, request.state.caller.name)
-
-
-@router.post("/v1/indexes/{index}/jobs/{job}/resume", status_code=202)
-async def resume_job(request: Request, jobs: Administered, job: JobId) -> Job:
-    """Start a job again that failed, was stopped or was interrupted. What is remembered of it is not done again."""
-    return jobs.resume(job, request.state.caller.name)
-
-
-@router.delete("/v1/indexes/{index}/jobs/{job}", status_code=204)
-async def discard_job(request: Request, jobs: Administered, job: JobId) -> Response:
-    """Forget a job that does not run. What it was to change waits again, unless it is done."""
-    jobs.discard(job, request.state.caller.name)
-    return Response(status_code=204)

@@ -134,7 +134,7 @@ def _build_and_tell(
 def _changes(request: dict[str, Any], index: Path) -> tuple[list[str], list[str]]:
     """Return the inputs to add, and of the names to remove those that the index still has.
 
-    A build may have published before its server died. It is then resumed, and its documents are gone already.
+    A build may have published before its server died. Its changes wait again then, and its documents are gone already.
     """
     from conspectus.storage.index import StoredIndex
     from conspectus.storage.records import Document, Failure

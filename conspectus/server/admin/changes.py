@@ -177,17 +177,15 @@ class Changes:
         (self.uploads / name).unlink()
 
     def hand_over(self, to: Path, uploads: list[str], removals: Sequence[Removal]) -> None:
-        """Move files that wait, and documents to remove, to a job. Done again, it finishes what was begun."""
-        to.mkdir(mode=0o700, exist_ok=True)
+        """Move files that wait, and documents to remove, to a job."""
+        to.mkdir(mode=0o700)
         for name in uploads:
-            if not (to / name).exists() and (self.uploads / name).exists():
-                (self.uploads / name).rename(to / name)
-        if removals:
-            self.keep({each.id for each in removals})
+            (self.uploads / name).rename(to / name)
+        self.keep({each.id for each in removals})
 
     def take_over(self, files: Path, removals: Sequence[Removal]) -> None:
         """Let the changes of a job wait again. A file that was uploaded since under the same name stays."""
-        for path in sorted(files.iterdir()) if files.is_dir() else ():
+        for path in sorted(files.iterdir()):
             if not (self.uploads / path.name).exists():
                 path.rename(self.uploads / path.name)
         self.remove(removals)

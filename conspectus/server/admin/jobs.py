@@ -2,8 +2,8 @@
 
 Each runs in a process of its own, one at a time for an index, so that questions stay quick and a build can be stopped
 with all that it started. A job is a folder: its state is on disk, and a server that starts after another died finds
-the job that ran then as interrupted. A build owns its changes until they are published or discarded, so it can be
-resumed; what the pipeline remembers is not done twice.
+the job that ran then as interrupted. A build owns its changes while it runs. If it ends without a new version, they
+wait again, and what the pipeline remembers is not done twice by the next build.
 """
 
 import asyncio
@@ -20,10 +20,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Literal
 
+from conspectus.render.terminal import count
 from conspectus.server.admin.changes import Changes, Removal, UploadLimits
 from conspectus.server.request_checks import Log, Refused
 from conspectus.server.tokens import ADMIN_VARIABLE, TOKEN_VARIABLE
 from conspectus.storage.errors import IndexUnusable, UsageError
+from conspectus.storage.manifest import current_version, read_manifest
 from conspectus.storage.publishing import write_whole
 from conspectus.storage.settings import Settings
 from filelock import FileLock, Timeout
@@ -96,7 +98,6 @@ class Jobs:
         """
         self.name = name
         self._root = root.absolute()
-        self._settings = settings
         self._log = log
         self._process: asyncio.subprocess.Process | None = None
         self._task: asyncio.Task[None] | None = None
@@ -117,6 +118,7 @@ class Jobs:
         except OSError as error:
             raise UsageError(f"{root} cannot be administered: {error.strerror}") from error
         self._known = {job.id: job for job in self._read()}
+        self._settings, self.problem = _own(settings, self._root)
 
     def _read(self) -> list[Job]:
         """Return the jobs on disk, and finish what a server began that was killed."""
@@ -130,10 +132,7 @@ class Jobs:
                 job.state, job.ended = "interrupted", file.stat().st_mtime
                 self._save(job)
                 self._told(job, "job interrupted", job.by)
-            if job.state == "done":
-                self._delete_files(job)
-            elif job.kind == "build":
-                self.changes.hand_over(self._folder(job) / "files", job.uploads, job.removals)
+            self._let_go(job)
             found.append(job)
         return found
 
@@ -182,16 +181,6 @@ class Jobs:
         self._forget_old(kind)
         return job
 
-    def resume(self, id_: str, by: str) -> Job:
-        """Start a job again that has ended without a result. What was remembered of it is not done again."""
-        self._refuse_second()
-        job = self.find(id_)
-        if job.state == "done":
-            raise Refused(409, "done", "the job is done")
-        job.state, job.by, job.ended, job.error, job.steps, job.notes = "running", by, None, None, [], []
-        self._begin(job)
-        return job
-
     async def stop(self, id_: str, by: str) -> Job:
         """Stop a job and all that it started. What is published stays in force."""
         job = self.find(id_)
@@ -201,16 +190,6 @@ class Jobs:
             if self._task is not None:
                 await asyncio.wait({self._task})
         return job
-
-    def discard(self, id_: str, by: str) -> None:
-        """Forget a job that does not run. What it was to change waits again, unless it is done."""
-        job = self.find(id_)
-        if job.state == "running":
-            raise Refused(409, "busy", "the job runs; stop it first")
-        if job.kind == "build" and job.state != "done":
-            self.changes.take_over(self._folder(job) / "files", job.removals)
-        self._forget(job)
-        self._told(job, "job discarded", by)
 
     async def news(self, job: Job) -> AsyncIterator[Job]:
         """Yield a job now, when it has changed, and last when it has ended."""
@@ -233,7 +212,7 @@ class Jobs:
         self._log({"time": round(time.time(), 3), "event": event, "index": self.name, "caller": by, **about})
 
     async def close(self) -> None:
-        """End the process that runs, so that its job is interrupted; it can be resumed when a server runs again."""
+        """End the process that runs, so that its job is interrupted."""
         if self._task is not None:
             task, self._task = self._task, None
             task.cancel()
@@ -248,7 +227,6 @@ class Jobs:
     def _begin(self, job: Job) -> None:
         self._stopping = False
         self._known[job.id] = job
-        self._save(job)
         self._told(job, "job started", job.by)
         self._task = asyncio.create_task(self._run(job))
 
@@ -325,8 +303,7 @@ class Jobs:
             job.error = job.error or JobError(type="Crashed", message=f"{unexpected} (status {status})")
         job.ended = time.time()
         self._save(job)
-        if job.state == "done":
-            self._delete_files(job)
+        self._let_go(job)
         self._told(job, f"job {job.state}", job.by, seconds=round(job.ended - job.created, 1))
         self._process = self._task = None
         self._tell_news()
@@ -345,9 +322,13 @@ class Jobs:
             pass
         _kill_group(process.pid)
 
-    def _delete_files(self, job: Job) -> None:
-        """Delete what a job has added: the index holds its text."""
-        shutil.rmtree(self._folder(job) / "files", ignore_errors=True)
+    def _let_go(self, job: Job) -> None:
+        """Delete what a job has added, as the index holds its text; if it is not done, let its changes wait again."""
+        files = self._folder(job) / "files"
+        if files.exists():
+            if job.state != "done":
+                self.changes.take_over(files, job.removals)
+            shutil.rmtree(files)
 
     def _folder(self, job: Job) -> Path:
         return self._jobs / job.id
@@ -364,17 +345,30 @@ class Jobs:
         news.set()
 
     def _forget_old(self, begun: Kind) -> None:
-        """Forget estimates that say nothing any more, and of the builds that are done the oldest."""
+        """Forget estimates that say nothing any more, and of the builds the oldest."""
         ended = [job for job in self.listed() if job.state != "running"]
         for job in ended:
             if job.kind == begun if begun not in _BUILDS else job.kind not in _BUILDS:
                 self._forget(job)
-        for job in [job for job in ended if job.kind in _BUILDS and job.state == "done"][_MOST_KEPT:]:
+        for job in [job for job in ended if job.kind in _BUILDS][_MOST_KEPT:]:
             self._forget(job)
 
     def _forget(self, job: Job) -> None:
         shutil.rmtree(self._folder(job), ignore_errors=True)
         self._known.pop(job.id, None)
+
+
+def _own(settings: Settings, root: Path) -> tuple[Settings, str]:
+    """Return the settings with those graphs that an index was made with, and what keeps it from being changed."""
+    made = read_manifest(root, current_version(root)).settings.get("kg", {}).get("files", [])
+    hashes = {file: _with_graphs(settings, file).of_the_index()["kg"]["files"][0] for file in settings.kg.files}
+    own = _with_graphs(settings, *(file for file, found in hashes.items() if found in made))
+    missing = len(set(made) - set(hashes.values()))
+    return own, f"the server was not given {count(missing, 'files')} of its graph; serve it with --kg" * bool(missing)
+
+
+def _with_graphs(settings: Settings, *files: str) -> Settings:
+    return settings.model_copy(update={"kg": settings.kg.model_copy(update={"files": files})})
 
 
 def _kill_group(process: int) -> None:

@@ -1,9 +1,10 @@
 // An answer: its text with marks that open what they cite, its sources, its doubts, and how it was found.
-import { addressOf, get } from "./api.js";
+import { addressOf, events, get } from "./api.js";
 import { href } from "./address.js";
-import { counted, cut, failed, make, number, say, shown, spoken } from "./dom.js";
+import { counted, cut, make, number, say, shown, spoken } from "./dom.js";
 import { openDocument, openSource } from "./drawer.js";
-import { subgraphDrawing, walkDrawing } from "./drawing.js";
+import { drawing } from "./drawing.js";
+import { failed } from "./fetching.js";
 
 const INLINE = /(\*\*[^*\n]+\*\*|`[^`\n]+`|(?:\[\d{1,4}\])+)/;
 
@@ -53,7 +54,6 @@ export function liveAnswer(asked, { compact = false } = {}) {
   const doing = make("p", { class: "waiting" }, make("span", { class: "spinner", "aria-hidden": "true" }), make("span", { class: "doing" }, "Looking …"));
   const below = make("div", { class: "below" });
   const element = make("article", { class: compact ? "answer compact" : "answer", "aria-label": `Answer by ${asked.method}` }, doing, text, below);
-  const steps = [];
   let written = "", drawn = false;
   const live = make("ol", { class: "steps" });
 
@@ -65,33 +65,46 @@ export function liveAnswer(asked, { compact = false } = {}) {
     text.setAttribute("aria-busy", "false");
     doing.remove();
   }
+  function said(piece) {
+    written += piece;
+    doing.querySelector(".doing").textContent = "Writing …";
+    if (!drawn) requestAnimationFrame(redraw);
+    drawn = true;
+  }
+  function step(one) {
+    doing.querySelector(".doing").textContent = `${cut(shown(`${one.name}: ${one.detail}`), 110)} …`;
+    live.append(stepRow(one));
+    if (live.children.length === 1) below.replaceChildren(make("details", { class: "how" }, make("summary", {}, "What it does"), live));
+  }
+  function finish(answer) {
+    stopped();
+    finished(answer, asked, text, below);
+  }
   return {
     element,
-    text(piece) {
-      written += piece;
-      doing.querySelector(".doing").textContent = "Writing …";
-      if (!drawn) requestAnimationFrame(redraw);
-      drawn = true;
-    },
-    step(step) {
-      steps.push(step);
-      doing.querySelector(".doing").textContent = `${cut(shown(`${step.name}: ${step.detail}`), 110)} …`;
-      live.append(stepRow(step));
-      if (steps.length === 1) below.replaceChildren(make("details", { class: "how" }, make("summary", {}, "What it does"), live));
-    },
-    finish(answer, { quiet = false } = {}) {
-      stopped();
-      finished(answer, asked, text, below);
-      if (!quiet) say(answer.known ? `Answered from ${counted(answer.citations.length + answer.triples.length, "source")}.` : "Answered without a source.");
-    },
-    fail(failure, again) {
-      stopped();
-      if (!written) text.remove();
-      element.append(failed(failure, again));
-    },
-    stop() {
-      stopped();
-      element.append(make("p", { class: "soft" }, "Stopped."));
+    finish,
+    /** Ask, and show the answer as it comes. Return it, or null; `again` is called with the failure to try once more. */
+    async follow(body, signal, again) {
+      try {
+        for await (const [name, value] of events(addressOf(asked.index, "ask"), { question: asked.question, method: asked.method, ...(asked.where ? { where: asked.where } : {}), ...body }, signal)) {
+          if (name === "text") said(value);
+          else if (name === "step") step(value);
+          else if (name === "answer") {
+            finish(value);
+            return value;
+          }
+        }
+      } catch (failure) {
+        if (failure.name !== "AbortError" && failure.title === undefined) throw failure;
+        stopped();
+        if (failure.name === "AbortError") element.append(make("p", { class: "soft" }, "Stopped."));
+        else {
+          if (!written) text.remove();
+          element.append(failed(failure, again));
+          say(`${failure.title} ${failure.message}`);
+        }
+      }
+      return null;
     },
   };
 }
@@ -105,17 +118,30 @@ function finished(answer, asked, text, below) {
     if (source.quote === undefined) openTriple(source, answer.index);
     else openSource(source, about, from);
   };
-  text.replaceChildren(...prose(answer.text, markOf(sources, open)));
-  for (const note of answer.notes.filter((each) => /^(understood as:|read) /.test(each))) text.before(make("p", { class: "soft" }, spoken(note[0].toUpperCase() + note.slice(1))));
+  const [first, others] = carrying(answer), mark = markOf(sources, open);
+  text.replaceChildren(...prose(first, mark));
+  const row = (each) => sourceRow(each, open), rest = listed.filter((each) => others.length && !first.includes(`[${each.number}]`)), told = listed.filter((each) => !rest.includes(each));
+  if (others.length) text.append(make("details", { class: "rest" }, make("summary", {}, `What else was found (${others.length})`), ...prose(others.join("\n"), mark), rest.length ? make("section", { class: "sources" }, make("ol", {}, ...rest.map(row))) : null));
+  for (const note of answer.notes.filter((each) => !/^(not supported|citations that)/.test(each))) text.before(make("p", { class: "soft note" }, spoken(note[0].toUpperCase() + note.slice(1))));
   if (answer.span) text.before(make("p", { class: "short" }, make("span", { class: "unseen" }, "In short: "), spoken(answer.span)));
-  const chosen = answer.names.slice(0, 12).map((name) => make("li", {}, make("a", { href: href("entities", { id: name }, answer.index) }, spoken(name.replaceAll("_", " ")))));
+  const chosen = answer.names.slice(0, 12).filter((name) => name !== answer.span || Number.isNaN(Number(name))).map((name) => make("li", {}, make("a", { href: href("entities", { id: name }, answer.index) }, spoken(name.replaceAll("_", " ")))));
+  const nearest = new Map((answer.nearest ?? []).map((each) => [(placeIn(each) || each.title).replace(/^"|"$/g, ""), each]));
   below.replaceChildren(...[
     chosen.length ? make("ul", { class: "chips", "aria-label": "Entities of the answer" }, ...chosen) : null,
+    nearest.size ? make("div", {}, make("h3", {}, "The nearest passages"), make("ul", { class: "chips" }, ...[...nearest].map(([name, each]) => make("li", {}, make("button", { type: "button", class: "chip", onclick: () => openDocument(each.document_id, [each.start, each.end]) }, spoken(cut(name, 60))))))) : null,
     doubts(answer),
-    listed.length ? make("section", { class: "sources", "aria-label": "Sources" }, make("h3", {}, counted(listed.length, "source")), make("ol", {}, ...listed.map((each) => sourceRow(each, open)))) : null,
+    told.length ? make("section", { class: "sources", "aria-label": "Sources" }, make("h3", {}, counted(told.length, "source")), make("ol", {}, ...told.map(row))) : null,
     make("p", { class: "took" }, took(answer)),
     how(answer),
   ].filter(Boolean));
+}
+
+/** The statement that carries a short answer, and the others; a text that a model wrote is one. */
+function carrying({ text, span, usage }) {
+  const lines = text.split("\n"), said = span.toLowerCase();
+  if (!said || usage.calls || usage.remembered || lines.length < 2 || lines.some((line) => !/\[\d+\]\s*$/.test(line))) return [text, []];
+  const best = lines.find((line) => line.toLowerCase().includes(said));
+  return best ? [best, lines.filter((line) => line !== best)] : [text, []];
 }
 
 /** A relation of the graph: the passage that states it, or where none does the entity that it is of. */
@@ -134,7 +160,7 @@ function sourceRow(source, open) {
   if (source.quote === undefined) {
     return make("li", {}, make("button", { type: "button", class: "source", onclick: click }, n, make("span", {}, make("span", { class: "title" }, spoken(source.source.replaceAll("_", " ")), make("i", {}, ` ${shown(source.predicate.replaceAll("_", " "))} `), spoken(source.target.replaceAll("_", " "))), make("small", {}, "a relation of the graph"))));
   }
-  return make("li", {}, make("button", { type: "button", class: "source", onclick: click }, n,
+  return make("li", { "data-document": source.document_id }, make("button", { type: "button", class: "source", onclick: click }, n,
     make("span", {}, make("span", { class: "title" }, spoken(cut(source.title || source.document_id, 120))), placeIn(source) ? make("small", {}, shown(placeIn(source))) : null, make("span", { class: "quote" }, spoken(cut(source.quote, 220))))));
 }
 
@@ -168,12 +194,11 @@ const stepRow = (step) => make("li", {}, make("b", {}, shown(step.name)), " ", s
 
 function how(answer) {
   const walk = answer.walk, inside = [];
-  if (walk?.chains.length) inside.push(walkDrawing(walk, answer.names));
-  if (answer.subgraph?.nodes.length) inside.push(subgraphDrawing(answer.subgraph, answer.names));
+  if (answer.drawing) inside.push(drawing(answer.drawing));
   if (answer.trace.length) inside.push(make("ol", { class: "steps" }, ...answer.trace.map(stepRow)));
   if (walk?.decisions.length) inside.push(make("details", {}, make("summary", {}, `All ${counted(walk.decisions.length, "decision")} of the walk`), make("ol", { class: "steps" }, ...walk.decisions.map(decisionRow))));
   if (!inside.length) return null;
-  return make("details", { class: "how", open: Boolean(walk?.chains.length || answer.subgraph?.nodes.length) }, make("summary", {}, "How it was found"), ...inside);
+  return make("details", { class: "how", open: Boolean(answer.drawing) }, make("summary", {}, "How it was found"), ...inside);
 }
 
 function decisionRow(decision) {

@@ -1,4 +1,5 @@
 // What the page asks the server, and how it fails. The token stays in this tab.
+import { make } from "./dom.js";
 
 const KEPT = "conspectus token";
 const TITLES = {
@@ -18,12 +19,13 @@ export class Failure extends Error {
 }
 const lost = (message) => new Failure(0, "connection_lost", message);
 
-const dialog = document.getElementById("token"), field = document.getElementById("token-field");
+const dialog = document.getElementById("token"), field = document.getElementById("token-field"), wrong = document.getElementById("token-wrong");
 let asking = null;
-/** Ask the reader for a token, once however many requests wait for it. */
-function tokenAsked() {
+/** Ask the reader for a token, once however many requests wait for it; say so if the one before was `refused`. */
+function tokenAsked(refused) {
   asking ??= new Promise((done) => {
     field.value = "";
+    wrong.hidden = !refused;
     dialog.showModal();
     dialog.addEventListener("close", () => {
       if (field.value.trim()) sessionStorage.setItem(KEPT, field.value.trim());
@@ -35,14 +37,26 @@ function tokenAsked() {
   return asking;
 }
 dialog.addEventListener("cancel", (event) => event.preventDefault()); // without a token there is nothing to see
-/** Ask with this token from now on. */
-export function useToken(token) {
-  sessionStorage.setItem(KEPT, token);
-}
 export const hasToken = () => sessionStorage.getItem(KEPT) !== null;
 export function forgetToken() {
   sessionStorage.clear();
   location.reload();
+}
+
+/** Whether this server can be administered (`on`), and whether the token is the administrator's. */
+export const rights = { on: false, administrator: false };
+export const loadRights = async () => Object.assign(rights, await get("/v1/administration"));
+/** A form for the administrator's token. */
+export function signIn() {
+  const secret = make("input", { type: "password", id: "admin-token", autocomplete: "off", spellcheck: "false", required: true }), told = make("p", { class: "failure", role: "alert", hidden: true }, "This is not the administrator's token of this server.");
+  return make("form", { class: "card", onsubmit: async (event) => {
+    event.preventDefault();
+    const given = secret.value.trim(), response = await fetch("/v1/administration", { headers: { authorization: `Bearer ${given}` }, credentials: "omit" }).catch(() => null);
+    if (!response?.ok || !(await response.json()).administrator) return void (told.hidden = false);
+    sessionStorage.setItem(KEPT, given);
+    await loadRights();
+    dispatchEvent(new Event("rights"));
+  } }, make("label", { for: "admin-token" }, "The administrator's token"), secret, told, make("p", { class: "soft" }, "It is kept in this tab until the tab is closed, and sent to this server only."), make("p", {}, make("button", { class: "primary" }, "Use it")));
 }
 
 async function sent(path, options = {}) {
@@ -57,7 +71,7 @@ async function sent(path, options = {}) {
   }
   if (response.status === 401) {
     if (sessionStorage.getItem(KEPT) === token) sessionStorage.removeItem(KEPT);
-    await tokenAsked();
+    await tokenAsked(token !== null);
     return sent(path, options);
   }
   if (!response.ok) throw await refusal(response);

@@ -1,11 +1,13 @@
 // Ask, read the answer as it comes, and ask on.
-import { addressOf, events } from "./api.js";
 import { go, here, href } from "./address.js";
 import { liveAnswer } from "./answer.js";
-import { make, number, say, shown, spoken } from "./dom.js";
+import { addressOf, get } from "./api.js";
+import { room } from "./drawing.js";
+import { counted, make, number, say, shown, spoken } from "./dom.js";
 import { filterField, known, methodChoice } from "./choices.js";
 
 const MOST_KEPT = 20;
+const KINDS = { PERSON: "Who", ORG: "What", GPE: "What", LOC: "What", FAC: "What", TITLE: "What", EVENT: "What", PRODUCT: "What", WORK_OF_ART: "What" }; // by which a name is asked for
 const threads = new Map(); // by id: { id, index, turns: [{ question, method, where, answer }] }
 let shownThread = null, running = null;
 
@@ -57,7 +59,7 @@ function found(id) {
 
 /** Show what the address says: a conversation of this tab, or a question that somebody else wrote down. */
 function show(parameters) {
-  const id = parameters.get("t"), thread = id && found(id);
+  const id = parameters.get("t"), thread = id ? found(id) : null;
   where.set(parameters.get("where") ?? "");
   method.set(parameters.get("method") ?? thread?.turns.at(-1)?.method ?? method.value);
   if (thread && thread.index === here.index) {
@@ -86,7 +88,7 @@ function open(thread) {
   turns.replaceChildren();
   for (const turn of thread.turns) {
     const live = place(turn);
-    if (turn.answer) live.finish(turn.answer, { quiet: true });
+    if (turn.answer) live.finish(turn.answer);
   }
   field.value = "";
   began();
@@ -95,7 +97,7 @@ function open(thread) {
 function began() {
   const begun = Boolean(shownThread?.turns.length);
   element.classList.toggle("begun", begun);
-  field.placeholder = begun ? "Ask on" : `Ask ${here.index}`;
+  field.placeholder = begun ? "Ask a follow-up question" : `Ask ${here.index}`;
   fresh.hidden = !begun;
   fresh.href = href("ask", { method: method.value });
   welcome.hidden = begun;
@@ -103,13 +105,21 @@ function began() {
 }
 
 async function greet() {
-  const name = here.index, facts = make("ul", { class: "facts" }), about = make("p", { class: "soft" });
-  welcome.replaceChildren(make("h2", {}, "Ask ", make("em", {}, spoken(name))), facts, about); // nothing moves when the rest comes
+  const name = here.index, facts = make("ul", { class: "facts" }), about = make("p", { class: "soft" }), offered = make("ul", { class: "offered", "aria-label": "Questions to begin with" }), topics = make("ul", { class: "chips", "aria-label": "What it is about" });
+  welcome.replaceChildren(make("h2", {}, "Ask ", make("em", {}, spoken(name))), facts, about, offered, topics); // nothing moves when the rest comes
   const { status } = await known(name).catch(() => ({}));
   if (!status) return;
   const told = [["documents", "documents"], ["chunks", "passages"], ["entities", "entities"], ["reports", "reports"]].filter(([row]) => status.rows[row]);
-  facts.append(...told.map(([row, title]) => make("li", {}, make("b", {}, number(status.rows[row])), ` ${title}`)));
+  facts.append(...told.map(([row, title]) => make("li", {}, make("b", {}, number(status.rows[row])), ` ${status.rows[row] === 1 ? title.replace(/ies$/, "y").replace(/s$/, "") : title}`)));
   about.append(status.answers_with ? `Answers are written by ${shown(status.answers_with)}; every sentence names where it is from.` : "There is no language model here: answers are sentences of the documents, with the place where they stand.");
+  const { rows } = await get(addressOf(name, "entities"), { limit: 100 }).catch(() => ({ rows: [] }));
+  const names = rows.filter((each) => each.name.includes(" ") && each.type in KINDS).sort((a, b) => b.degree * b.frequency - a.degree * a.frequency).slice(0, 8);
+  const [first] = names;
+  const { neighbours = [] } = first?.degree ? await get(addressOf(name, `entities/${encodeURIComponent(first.id)}`), { limit: 10 }).catch(() => ({})) : {};
+  const other = neighbours.find((each) => each.name !== first.name && /^\p{Lu}/u.test(each.name));
+  const questions = [...names.slice(0, 2).map((each) => `${KINDS[each.type]} is ${each.name}?`), other && `How are ${first.name} and ${other.name} connected?`, status.rows.reports && "What are the main themes?"].filter(Boolean);
+  offered.append(...questions.slice(-3).map((each) => make("li", {}, make("button", { type: "button", onclick: () => ask(each) }, shown(each)))));
+  topics.append(...names.map((each) => make("li", {}, make("a", { href: href("entities", { id: each.id }, name) }, spoken(each.name)))));
 }
 
 function place(turn) {
@@ -142,36 +152,23 @@ async function ask(question, again = null) {
   button.textContent = "Stop";
   say("Answering");
   row.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
-  try {
-    for await (const [name, value] of events(addressOf(thread.index, "ask"), { question, method: turn.method, ...(turn.where ? { where: turn.where } : {}), history: before.slice(-50).map(turnOf) }, control.signal)) {
-      if (name === "text") live.text(value);
-      else if (name === "step") live.step(value);
-      else if (name === "answer") {
-        turn.answer = value;
-        live.finish(value);
-        keep(thread);
-      }
-    }
-  } catch (error) {
+  turn.answer = await live.follow({ drawing: room(turns), history: before.slice(-50).map(turnOf) }, control.signal, () => ask(question, row));
+  if (turn.answer) {
+    keep(thread);
+    say(turn.answer.known ? `Answered from ${counted(turn.answer.citations.length + turn.answer.triples.length, "source")}.` : "Answered without a source.");
+  } else {
     thread.turns.splice(thread.turns.indexOf(turn), 1); // what has no answer is not part of the conversation
-    if (error.name === "AbortError") live.stop();
-    else if (error.title === undefined) throw error;
-    else {
-      live.fail(error, () => ask(question, row));
-      if (!field.value) field.value = question;
-      say(`${error.title} ${error.message}`);
-    }
-  } finally {
-    if (running === control) {
-      running = null;
-      button.textContent = "Ask";
-    }
+    if (!control.signal.aborted && !field.value) field.value = question;
   }
+  if (running !== control) return;
+  running = null;
+  button.textContent = "Ask";
 }
 
 const turnOf = ({ question, answer }) => ({
   question,
   answer: answer.text.slice(0, 50_000),
+  short: answer.span.slice(0, 2000),
   citations: answer.citations.slice(0, 100).map(({ document_id, start, end }) => ({ document_id, start, end })),
 });
 

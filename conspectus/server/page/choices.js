@@ -18,7 +18,6 @@ export function known(index) {
   return kept.get(index);
 }
 export const forgetKnown = (index) => kept.delete(index);
-export const allMethods = () => methods;
 export const methodNamed = (name) => methods.find((each) => each.name === name);
 
 export async function loadMethods() {

@@ -1,23 +1,22 @@
 // The same question to several methods, side by side.
-import { addressOf, events } from "./api.js";
 import { go, here, href } from "./address.js";
 import { liveAnswer } from "./answer.js";
 import { filterField, grouped, methodNamed } from "./choices.js";
 import { counted, make, say, shown } from "./dom.js";
 
-const MOST = 4, FIRST = ["ppr", "bm25"];
+const MOST = 4, FIRST = ["auto", "ppr"];
 const made = new Map(); // by address: the columns that were made for it
 const field = make("textarea", { id: "compared", rows: "2", maxlength: "8000", dir: "auto", "aria-label": "Question", placeholder: "One question, several methods" });
 const where = filterField("compared-where");
 const choice = make("div", { class: "methods" });
 const problem = make("p", { class: "soft", role: "status" });
-const columns = make("div", { id: "columns" });
+const columns = make("div", { id: "columns" }), summary = make("div", { class: "common" });
 const button = make("button", { class: "primary", id: "compare" }, "Compare");
 const form = make("form", { class: "card", onsubmit: (event) => {
   event.preventDefault();
   compare();
 } }, field, make("fieldset", {}, make("legend", {}, `Methods, two to ${MOST}`), choice), make("div", { class: "row" }, where.toggle, problem, make("span", { class: "grow" }), button), where.panel);
-const element = make("section", { class: "view wide", id: "view-compare", "aria-label": "Compare" }, make("h1", { tabindex: "-1" }, "Compare methods"), form, columns);
+const element = make("section", { class: "view wide", id: "view-compare", "aria-label": "Compare" }, make("h1", { tabindex: "-1" }, "Compare methods"), form, summary, columns);
 let chosen = FIRST, running = [];
 
 field.addEventListener("keydown", (event) => {
@@ -49,7 +48,8 @@ function show(parameters) {
   field.value = parameters.get("q") ?? "";
   where.set(parameters.get("where") ?? "");
   offer();
-  const held = made.get(keyOf());
+  const [words, held] = made.get(keyOf()) ?? [[]];
+  summary.replaceChildren(...words);
   columns.replaceChildren(...(held ?? []));
   if (!held && field.value) button.focus();
 }
@@ -68,42 +68,33 @@ async function compare() {
   running = chosen.map(() => new AbortController());
   const lives = chosen.map((method) => liveAnswer({ index, question, method, where: narrowed }, { compact: true }));
   const parts = chosen.map((method, row) => make("section", { class: "column", "aria-label": method }, make("h2", {}, method), make("p", { class: "soft" }, methodNamed(method)?.about ?? ""), lives[row].element));
+  summary.replaceChildren();
   columns.replaceChildren(...parts);
-  made.set(key, parts);
+  made.set(key, [[], parts]);
   go(key, { replace: here.view === "compare" && here.parameters.get("q") === question });
   say(`Asking ${counted(chosen.length, "method")}`);
-  const answers = await Promise.all(chosen.map((method, row) => one(method, lives[row], running[row].signal)));
-  shared(answers.filter(Boolean), parts);
-
-  async function one(method, live, signal) {
-    try {
-      for await (const [name, value] of events(addressOf(index, "ask"), { question, method, ...(narrowed ? { where: narrowed } : {}) }, signal)) {
-        if (name === "text") live.text(value);
-        else if (name === "step") live.step(value);
-        else if (name === "answer") {
-          live.finish(value, { quiet: true });
-          return value;
-        }
-      }
-    } catch (error) {
-      if (error.name === "AbortError") live.stop();
-      else if (error.title === undefined) throw error;
-      else live.fail(error, null);
-    }
-    return null;
-  }
+  const answers = await Promise.all(lives.map((live, row) => live.follow({}, running[row].signal, null)));
+  shared(answers, parts);
 }
 
-/** Say what the answers have in common: the documents that all of them cite. */
+/** Say what the answers have in common, and mark what only one of them cites. */
 function shared(answers, parts) {
-  if (answers.length < 2) return;
-  const cited = answers.map((answer) => new Set(answer.citations.map((each) => each.document_id)));
-  const common = [...cited[0]].filter((id) => cited.every((ids) => ids.has(id)));
-  const titles = answers[0].citations.filter((each) => common.includes(each.document_id)).map((each) => shown(each.title || each.document_id));
-  const text = common.length ? `All cite ${counted(common.length, "document")} alike: ${[...new Set(titles)].join(", ")}.` : "No document is cited by all of them.";
-  columns.prepend(make("p", { class: "common" }, text));
-  made.set(keyOf(), [...columns.children]);
-  say(`${counted(parts.length, "answer")}. ${text}`);
+  const given = answers.filter(Boolean);
+  if (given.length < 2) return;
+  const cited = given.map((answer) => new Map(answer.citations.map((each) => [each.document_id, shown(each.title || each.document_id)])));
+  const common = [...cited[0]].filter(([id]) => cited.every((titles) => titles.has(id))).map(([, title]) => title);
+  const said = given.map((answer, row) => [chosen[answers.indexOf(given[row])], answer.span || (answer.known ? "no short answer" : "does not know")]);
+  const alike = new Set(said.map(([, span]) => span.toLowerCase())).size === 1;
+  const told = [alike ? `All say: ${said[0][1]}.` : `They differ: ${said.map(([method, span]) => `${method}: ${span}`).join(" · ")}.`, common.length ? `All cite ${counted(common.length, "document")} alike: ${common.join(", ")}.` : "No document is cited by all of them."];
+  for (const [row, part] of parts.entries()) {
+    for (const source of part.querySelectorAll("[data-document]")) {
+      const alone = !answers.some((answer, other) => other !== row && answer?.citations.some((each) => each.document_id === source.dataset.document));
+      if (alone) source.querySelector(".title").after(make("small", { class: "only" }, "only here"));
+    }
+  }
+  summary.replaceChildren(...told.map((each) => make("p", { class: alike || each !== told[0] ? "" : "doubts" }, each)));
+  made.set(keyOf(), [[...summary.children], parts]);
+  say(`${counted(parts.length, "answer")}. ${told.join(" ")}`);
 }
 
 export const compareView = { element, show };

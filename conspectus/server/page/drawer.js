@@ -1,7 +1,8 @@
 // The drawer: a document, at the place that was cited, with the span marked; and why that passage was found.
 import { addressOf, get, pathOf } from "./api.js";
 import { changed, go, here } from "./address.js";
-import { fill, make, number, shown, spoken, waiting } from "./dom.js";
+import { make, number, setCurrent, shown, spoken } from "./dom.js";
+import { fill, waiting } from "./fetching.js";
 import { whyFound } from "./why.js";
 
 const AROUND = 2_500, MORE = 8_000;
@@ -28,10 +29,7 @@ export function openDocument(id, span = null, context = {}) {
 }
 
 /** Tell apart what the drawer was opened from. */
-function point(element) {
-  for (const other of document.querySelectorAll(".mark[aria-current], .source[aria-current]")) other.removeAttribute("aria-current");
-  if (element?.matches(".mark, .source")) element.setAttribute("aria-current", "true");
-}
+const point = (element) => setCurrent(document.querySelectorAll(".mark, .source"), (each) => each === element);
 
 export function closeDrawer() {
   if (!here.parameters.has("doc")) return;
@@ -77,46 +75,15 @@ function render(doc, span, { source, about }) {
   const others = about?.citations ?? [], at = others.indexOf(source);
   const step = (by, name, sign) => make("button", { type: "button", class: "icon", "aria-label": name, disabled: !others[at + by], onclick: () => openSource(others[at + by], about, returnTo) }, sign);
   const kicker = make("p", { class: "kicker" }, source?.number ? `Source ${source.number}` : span ? "Passage" : "Document", others.length > 1 && at >= 0 ? make("span", { class: "steps-through" }, step(-1, "The source before", "‹"), step(1, "The next source", "›")) : null, make("span", { class: "grow" }), close);
-  const text = make("div", { class: "document", id: "panel-text" });
-  const why = make("div", { class: "why", id: "panel-why", hidden: true });
-  const content = [make("div", { class: "head" }, kicker, title, place)];
-  if (about?.question && source) content.push(tabs(text, why, () => whyFound(why, source, about)));
-  drawer.replaceChildren(...content, text, why);
+  const text = make("div", { class: "document" }), why = make("div", { class: "why" });
+  const folded = make("details", { id: "why", ontoggle: () => folded.open && !why.childElementCount && whyFound(why, source, about) }, make("summary", {}, "Why it was found"), why);
+  drawer.replaceChildren(make("div", { class: "head" }, kicker, title, place), ...(about?.question && source ? [folded] : []), text);
   drawer.scrollTop = 0;
   title.focus({ preventScroll: true });
   readDocument(text, doc, span, about?.version, (row) => {
     title.textContent = shown(row.title || row.id);
     place.textContent = shown([row.place === `"${row.title}"` ? "" : row.place, row.uri !== row.title ? row.uri : ""].filter(Boolean).join(" · "));
   });
-}
-
-/** Two tabs; what is behind the second is fetched when it is first opened. */
-function tabs(first, second, fetch) {
-  const names = ["In its document", "Why it was found"], panels = [first, second];
-  let fetched = false;
-  const buttons = names.map((name, row) => make("button", { type: "button", role: "tab", id: `tab-${row}`, "aria-controls": panels[row].id, onclick: () => choose(row) }, name));
-  function choose(row, focus = false) {
-    panels.forEach((panel, place) => (panel.hidden = place !== row));
-    buttons.forEach((button, place) => {
-      button.setAttribute("aria-selected", String(place === row));
-      button.tabIndex = place === row ? 0 : -1;
-    });
-    if (focus) buttons[row].focus();
-    if (row === 1 && !fetched) {
-      fetched = true;
-      fetch();
-    }
-  }
-  panels.forEach((panel, row) => {
-    panel.setAttribute("role", "tabpanel");
-    panel.setAttribute("aria-labelledby", `tab-${row}`);
-  });
-  const list = make("div", { role: "tablist", "aria-label": "About this source", onkeydown: (event) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (by) choose((buttons.indexOf(document.activeElement) + by + 2) % 2, true);
-  } }, ...buttons);
-  choose(0);
-  return list;
 }
 
 function readDocument(place, doc, span, version, about) {

@@ -1,37 +1,22 @@
 // Entities: found by name, page by page; one with what is around it and where it is named.
 import { addressOf, get } from "./api.js";
-import { changed, go, here, href } from "./address.js";
-import { counted, cut, failed, fill, make, number, say, shown, spoken } from "./dom.js";
+import { changed, here, href } from "./address.js";
+import { known } from "./choices.js";
+import { counted, cut, folded, listKeys, make, number, say, setCurrent, shown, spoken } from "./dom.js";
 import { openDocument } from "./drawer.js";
-import { aroundDrawing } from "./drawing.js";
+import { drawing, room } from "./drawing.js";
+import { fill } from "./fetching.js";
+import { paged, searchField } from "./lists.js";
 
-const PAGE = 50, PASSAGES = 8, RELATIONS = 20;
-const search = make("input", { type: "search", id: "entity-name", "aria-label": "Name of an entity", placeholder: "Search names", autocomplete: "off", spellcheck: "false", dir: "auto", maxlength: "500" });
-const total = make("p", { class: "soft", role: "status" });
-const list = make("ul", { class: "rows" });
-const more = make("div", {});
-const side = make("div", { class: "side" }, search, total, list, more);
+const PASSAGES = 8, RELATIONS = 20, FACTS = 12;
+const search = searchField("entity-name", "Search names", "name");
+const list = make("ul", { class: "rows" }), listing = make("div", { class: "listing" });
+const side = make("div", { class: "side" }, search, listing);
 const detail = make("div", { class: "detail", tabindex: "-1" });
 const element = make("section", { class: "view split", id: "view-entities", "aria-label": "Entities" }, make("h1", { tabindex: "-1" }, "Entities"), side, detail);
-let listed = "", told = "", pending = null, timer = 0;
+let listed = "", told = "";
 
-search.addEventListener("input", () => {
-  clearTimeout(timer);
-  timer = setTimeout(() => go(changed({ name: search.value }), { replace: true }), 120);
-});
-search.addEventListener("keydown", (event) => {
-  if (event.key === "ArrowDown") list.querySelector("a")?.focus();
-  else if (event.key === "Enter") list.querySelector("a")?.click();
-  else return;
-  event.preventDefault();
-});
-list.addEventListener("keydown", (event) => {
-  const by = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
-  if (!by) return;
-  event.preventDefault();
-  const row = document.activeElement.closest("li")?.[by];
-  (row ? row.querySelector("a") : search).focus();
-});
+listKeys(search, list);
 
 function show(parameters) {
   const name = parameters.get("name") ?? "", id = parameters.get("id") ?? "";
@@ -44,64 +29,35 @@ function show(parameters) {
   mark(id);
   if (told === `${here.index} ${id}`) return;
   told = `${here.index} ${id}`;
-  if (id) fill(detail, "Looking it up …", () => get(addressOf(here.index, `entities/${encodeURIComponent(id)}`), { limit: 100 }), about);
+  if (id) fill(detail, "Looking it up …", () => Promise.all([get(path(id), { limit: 100 }), get(`${path(id)}/drawing`, { width: room(detail) }).catch(() => null), get(`${path(id)}/timeline`, { limit: 100 }), known(here.index)]), about);
   else detail.replaceChildren(make("p", { class: "soft empty" }, "Choose an entity to see what is known of it, and what it is joined to."));
 }
-function mark(id) {
-  for (const link of list.querySelectorAll("a")) link.toggleAttribute("aria-current", link.dataset.id === id);
-}
+const mark = (id) => setCurrent(list.querySelectorAll("a"), (link) => link.dataset.id === id);
 
 async function first(name) {
-  pending?.abort();
-  pending = new AbortController();
-  try {
-    const began = performance.now();
-    const page = await get(addressOf(here.index, "entities"), { name, limit: PAGE }, pending.signal);
-    list.replaceChildren(...page.rows.map(row));
-    total.textContent = name ? `${counted(page.total, "entity", "entities")} with “${shown(cut(name, 40))}”` : counted(page.total, "entity", "entities");
-    next(page);
-    mark(here.parameters.get("id") ?? "");
-    performance.measure("entities listed", { start: began, end: performance.now() });
-  } catch (failure) {
-    if (failure.name === "AbortError") return;
-    if (failure.title === undefined) throw failure;
-    list.replaceChildren();
-    total.replaceChildren(failed(failure, () => first(name)));
-  }
-}
-function next(page) {
-  more.replaceChildren();
-  if (!page.next) return;
-  const button = make("button", { type: "button", onclick: async () => {
-    button.disabled = true;
-    try {
-      const following = await get(page.next);
-      const added = following.rows.map(row);
-      list.append(...added);
-      next(following);
-      added[0]?.querySelector("a").focus();
-    } catch (failure) {
-      if (failure.title === undefined) throw failure;
-      more.replaceChildren(failed(failure, () => next(page)));
-    }
-  } }, `Show more (${number(page.total - list.children.length)} left)`);
-  more.append(button);
+  const began = performance.now();
+  await paged(listing, addressOf(here.index, "entities"), { name }, row, (page, body, foot) => [make("p", { class: "soft", role: "status" }, `${counted(page.total, "entity", "entities")}${name ? ` with “${shown(cut(name, 40))}”` : ""}`), body, foot], list);
+  mark(here.parameters.get("id") ?? "");
+  performance.measure("entities listed", { start: began, end: performance.now() });
 }
 const row = (each) => make("li", {}, make("a", { href: changed({ id: each.id, doc: null, span: null }), "data-id": each.id, onclick: (event) => {
   event.currentTarget.href = changed({ id: each.id, doc: null, span: null }); // the name that is searched may have changed since
 } }, spoken(each.name), make("small", {}, shown(each.type.toLowerCase().replaceAll("_", " "))), make("small", { class: "count", title: "passages that name it" }, number(each.frequency))));
 
-function about(found) {
-  const drawing = aroundDrawing(found);
+const path = (id) => addressOf(here.index, `entities/${encodeURIComponent(id)}`);
+
+function about([found, around, { rows: dated }, { status }]) {
+  const guessed = status.models.extraction?.startsWith("en_core") || status.models.extraction === "regex"; // by rules, without a model
   say(found.name);
   return [
     make("p", { class: "narrow-only" }, make("a", { href: changed({ id: null }) }, "← All entities")),
-    make("p", { class: "kicker" }, shown(found.type.toLowerCase().replaceAll("_", " ") || "entity")),
+    make("p", { class: "kicker" }, shown(found.type.toLowerCase().replaceAll("_", " ") || "entity"), guessed ? " · guessed by rules" : ""),
     make("h2", {}, spoken(found.name)),
     make("ul", { class: "facts" }, make("li", {}, make("b", {}, number(found.frequency)), ` ${found.frequency === 1 ? "passage" : "passages"}`), make("li", {}, make("b", {}, number(found.degree)), found.degree === 1 ? " neighbour" : " neighbours"), make("li", {}, make("a", { href: href("map", { entity: found.id }) }, "Show it on the map"))),
     found.description ? make("p", { class: "lead", dir: "auto" }, shown(found.description)) : null,
-    drawing,
+    around && drawing(around),
     ...relations(found),
+    ...(dated.length ? [make("h3", {}, "When"), ...folded(dated, FACTS, fact, { class: "relations" })] : []),
     ...beside(found),
     passages(found),
   ];
@@ -116,25 +72,18 @@ function relations(found) {
     const shownBy = each.chunk_ids.length ? make("button", { type: "button", class: "plain", onclick: () => openChunk(each.chunk_ids[0]) }, "where it is said") : null;
     return make("li", {}, each.outgoing ? [self, " ", said, " ", other] : [other, " ", said, " ", self], each.description && !each.predicate ? make("p", { class: "soft", dir: "auto" }, shown(each.description)) : null, " ", shownBy);
   });
-  return [make("h3", {}, counted(items.length, "relation")), ...folded(items, RELATIONS)];
+  return [make("h3", {}, counted(items.length, "relation")), ...folded(items, RELATIONS, undefined, { class: "relations" })];
+}
+/** A dated fact with the sentence that states it. */
+function fact(row) {
+  const said = row.document_id ? make("button", { type: "button", class: "plain", onclick: () => openDocument(row.document_id, [row.start, row.end]) }, "where it is said") : null;
+  return make("li", {}, make("b", {}, shown(row.when || "no date")), row.basis === "document" ? " (the document's date) " : " ", spoken(row.statement), " ", said);
 }
 function beside(found) {
   if (!found.beside.length) return [];
   const items = found.beside.slice(0, 24).map((each) => make("li", {}, make("a", { href: changed({ id: each.entity_id, doc: null, span: null }) }, spoken(each.name)), make("small", {}, ` ${each.passages}`)));
   return [make("h3", {}, "Named in the same passages"), make("ul", { class: "chips" }, ...items)];
 }
-/** A list that shows its first items, and all when asked. */
-function folded(items, most) {
-  const list = make("ul", { class: "relations" }, ...items.slice(0, most));
-  if (items.length <= most) return [list];
-  const button = make("button", { type: "button", onclick: () => {
-    list.append(...items.slice(most));
-    items[most].querySelector("a, button")?.focus();
-    button.remove();
-  } }, `Show all ${number(items.length)}`);
-  return [list, button];
-}
-
 async function openChunk(id) {
   const [found] = await get(addressOf(here.index, "passages"), { chunk: [id] });
   if (found) openDocument(found.document_id, [found.start, found.end]);
@@ -145,7 +94,7 @@ function passages(found) {
   const place = make("div", {}), title = make("h3", {}, "Where it is named");
   let shownSoFar = PASSAGES;
   const load = () => fill(place, "Fetching the passages …", () => get(addressOf(here.index, "passages"), { chunk: found.chunk_ids.slice(0, Math.min(shownSoFar, 50)) }), (rows) => [
-    make("ul", { class: "passages" }, ...rows.map((each) => make("li", {}, make("button", { type: "button", class: "source", onclick: () => openDocument(each.document_id, [each.start, each.end]) }, make("span", {}, make("span", { class: "title" }, spoken(cut(each.title || each.document_id, 100))), each.place ? make("small", {}, shown(each.place)) : null, make("span", { class: "quote" }, ...around(each.text, found.name))))))),
+    make("ul", { class: "passages" }, ...rows.map((each) => make("li", {}, make("button", { type: "button", class: "source", onclick: () => openDocument(each.document_id, [each.start, each.end]) }, make("span", {}, make("span", { class: "title" }, spoken(cut(each.title || each.document_id, 100))), each.place ? make("small", {}, shown(each.place)) : null, make("span", { class: "quote" }, ...marked(each.text, found.name))))))),
     found.chunk_ids.length > shownSoFar && shownSoFar < 50 ? make("button", { type: "button", onclick: () => {
       shownSoFar = 50;
       load();
@@ -155,7 +104,7 @@ function passages(found) {
   return make("section", {}, title, place);
 }
 /** A piece of a text around a name, the name marked. */
-function around(text, name) {
+function marked(text, name) {
   const at = text.toLowerCase().indexOf(name.toLowerCase());
   if (at < 0) return [spoken(cut(text, 200))];
   const from = Math.max(at - 90, 0), end = Math.min(at + name.length + 110, text.length);

@@ -1,12 +1,13 @@
 // Starts the page: the choice of the index, the views, and the way between them.
-import { get } from "./api.js";
+import { get, hasToken, loadRights, rights } from "./api.js";
 import { begin, go, here, href, onMove } from "./address.js";
 import { askView } from "./ask.js";
 import { loadMethods } from "./choices.js";
 import { compareView } from "./compare.js";
-import { failed, make, say, waiting } from "./dom.js";
+import { make, say } from "./dom.js";
 import { showDrawer } from "./drawer.js";
 import { entitiesView } from "./entities.js";
+import { failed, waiting } from "./fetching.js";
 import { documentsView, mapView, statusView } from "./lists.js";
 import { manageView } from "./manage.js";
 import { reportsView } from "./reports.js";
@@ -29,8 +30,10 @@ function route(before) {
   select.value = here.index;
   for (const [name, link] of links) {
     link.href = href(name, {});
-    if (VIEWS[name][1] === view) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (VIEWS[name]?.[1] === view) {
+      link.setAttribute("aria-current", "page");
+      nav.scrollLeft = link.offsetLeft - nav.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
+    } else link.removeAttribute("aria-current");
   }
   document.title = `${title} · ${here.index} · Conspectus`;
   const other = main.firstElementChild !== view.element;
@@ -50,12 +53,8 @@ const links = Object.entries(VIEWS).map(([name, [title]]) => [name, make("a", { 
 async function start() {
   main.replaceChildren(waiting("Asking the server what it has …"));
   try {
-    let administration;
-    [indexes, administration] = await Promise.all([get("/v1/indexes"), get("/v1/administration"), loadMethods()]);
-    if (!administration.on) {
-      delete VIEWS.manage;
-      links.splice(links.findIndex(([name]) => name === "manage"), 1);
-    }
+    [indexes] = await Promise.all([get("/v1/indexes"), loadRights(), loadMethods()]);
+    if (!rights.on) delete VIEWS.manage;
   } catch (failure) {
     if (failure.title === undefined) throw failure;
     main.replaceChildren(failed(failure, start));
@@ -65,7 +64,12 @@ async function start() {
     main.replaceChildren(make("section", { class: "view" }, make("h1", {}, "Nothing to ask"), make("p", {}, "Your token is for none of the indexes that this server has.")));
     return;
   }
-  nav.replaceChildren(...links.map(([, link]) => link));
+  const offer = () => nav.replaceChildren(...links.filter(([name]) => name !== "manage" || rights.administrator || (rights.on && !hasToken())).map(([, link]) => link));
+  offer();
+  addEventListener("rights", () => {
+    offer();
+    route();
+  });
   select.replaceChildren(...indexes.map((each) => make("option", { value: each.name }, each.name)));
   select.parentElement.hidden = indexes.length < 2;
   select.addEventListener("change", () => go(href(here.view, {}, select.value)));

@@ -1,11 +1,12 @@
 // Add and remove documents, see what a build will cost, and build: for whoever has the administrator's token.
-import { addressOf, follow, get, pathOf, send, useToken } from "./api.js";
+import { addressOf, follow, get, pathOf, rights, send, signIn } from "./api.js";
 import { here, href } from "./address.js";
 import { forgetKnown } from "./choices.js";
-import { counted, failed, fill, make, number, say, shown, spoken } from "./dom.js";
-import { paged, table } from "./lists.js";
+import { counted, make, number, say, shown, spoken } from "./dom.js";
+import { failed } from "./fetching.js";
+import { table } from "./lists.js";
 
-const STATES = { running: "runs", done: "done", failed: "failed", stopped: "stopped", interrupted: "interrupted: the server ended" };
+const STATES = { running: "runs", done: "done", failed: "failed", stopped: "stopped", interrupted: "interrupted, because the server ended" };
 const KINDS = { estimate: "Estimate", estimate_retry: "Estimate of trying again", build: "Build", retry: "Try again what failed" };
 const VERSION_WAIT = 30; // seconds until the page no longer waits for the server to serve what was published
 
@@ -54,7 +55,7 @@ async function upload(files, goOn = false) {
     const row = make("li", {}, make("span", { class: "spinner", "aria-hidden": "true" }), ` ${place + 1} of ${files.length}: `, spoken(file.name));
     arriving.append(row);
     try {
-      if (file.size > limits.file_bytes) throw { title: "Too large.", message: `A file may have ${size(limits.file_bytes)}.` };
+      if (file.size > (limits?.file_bytes ?? Infinity)) throw { title: "Too large.", message: `A file may have ${size(limits.file_bytes)}.` };
       await send("PUT", path(`uploads/${encodeURIComponent(file.name)}`), file);
       row.remove();
     } catch (failure) {
@@ -70,7 +71,7 @@ async function upload(files, goOn = false) {
 
 // What waits, its estimate, and the build
 
-const list = make("div", { id: "waiting" }), price = make("div", { id: "price" }), told = make("div", {}), actions = make("p", { class: "row" }), progress = make("div", { id: "progress" });
+const problem = make("p", { class: "doubts", role: "alert", hidden: true }), list = make("div", { id: "waiting" }), price = make("div", { id: "price" }), told = make("div", {}), actions = make("p", { class: "row" }), progress = make("div", { id: "progress" });
 
 async function showWaiting() {
   const found = await get(path("changes"));
@@ -85,7 +86,9 @@ async function showWaiting() {
     ...found.uploads.map((each) => make("tr", {}, make("td", {}, "add"), make("td", {}, spoken(each.name)), make("td", {}, size(each.bytes)), make("td", {}, back("uploads", each.name, each.name, "Take back")))),
     ...found.removals.map((each) => make("tr", {}, make("td", {}, "remove"), make("td", {}, spoken(each.title), make("small", {}, spoken(each.uri))), make("td", {}), make("td", {}, back("removals", each.id, each.title, "Keep")))),
   ];
-  list.replaceChildren(rows.length ? table(["", "Document", "Size", ""], make("tbody", {}, ...rows)) : make("p", { class: "soft" }, "Nothing waits. Add files above, or choose documents to remove below."));
+  problem.textContent = found.problem && `Documents cannot be added or removed: ${found.problem}.`;
+  problem.hidden = !found.problem;
+  list.replaceChildren(rows.length ? table(["", "Document", "Size", ""], make("tbody", {}, ...rows)) : make("p", { class: "soft" }, "Nothing waits. Add files above, or choose what to remove in ", make("a", { href: href("documents") }, "Documents"), "."));
   await showJobs();
 }
 
@@ -136,8 +139,8 @@ async function watch(job) {
   say(`${KINDS[job.kind]}: ${STATES[job.state]}.`);
   if (job.state === "done" && job.result.version) await served(job.result.version);
   await attempt(showWaiting);
+  if (job.error) told.replaceChildren(failed({ title: `${KINDS[job.kind]}: ${STATES[job.state]}.`, message: `${job.error.message}. ${job.kind.startsWith("estimate") ? "" : "What it was to change waits again."}` }));
   keepFocus(actions.querySelector("button"));
-  if (job.kind === "build") showDocuments();
 }
 /** Put the focus where one goes on, if what had it is gone. */
 function keepFocus(button) {
@@ -205,73 +208,29 @@ const forget = (lost) => button("Forget it", () => attempt(async () => {
 
 function jobRow(job) {
   const when = new Date(job.created * 1000).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
-  const what = [job.uploads.length && `${counted(job.uploads.length, "file")} added`, job.removals.length && `${counted(job.removals.length, "document")} removed`].filter(Boolean).join(", ");
-  const acts = job.state === "done" ? [] : [
-    button("Go on with it", () => attempt(async () => {
-      await send("POST", path(`jobs/${job.id}/resume`));
-      await showWaiting();
-    }), { class: "resume", "aria-label": `Go on with the job of ${when}` }),
-    button("Give it up", () => attempt(async () => {
-      await send("DELETE", path(`jobs/${job.id}`));
-      await showWaiting();
-    }), { "aria-label": `Give up the job of ${when}; its changes wait again` }),
-  ];
+  const what = [job.uploads.length && `${counted(job.uploads.length, "file")} to add`, job.removals.length && `${counted(job.removals.length, "document")} to remove`].filter(Boolean).join(", ");
   const unread = job.result?.unread ?? [];
-  return make("li", { class: job.state }, make("h3", {}, `${KINDS[job.kind]}: ${STATES[job.state]}`), make("p", { class: "soft" }, `${when}${what ? ` · ${job.state === "done" ? what : what.replaceAll("added", "to add").replaceAll("removed", "to remove")}` : ""}`),
+  return make("li", { class: job.state }, make("h3", {}, `${KINDS[job.kind]}: ${STATES[job.state]}`), make("p", { class: "soft" }, `${when}${what ? ` · ${what}` : ""}`),
     job.error ? make("p", {}, shown(job.error.message), ".") : null, ...job.notes.map((each) => make("p", { class: "doubts" }, shown(each))),
     unread.length ? make("ul", { class: "doubts" }, ...unread.map((each) => make("li", {}, spoken(each.item_id), `: ${shown(each.reason)}`, each.detail ? make("small", {}, ` ${shown(each.detail)}`) : null, " ", forget(each)))) : null,
-    job.result?.text ? make("pre", { tabindex: "0" }, shown(job.result.text)) : null, acts.length ? make("p", { class: "row" }, ...acts) : null);
-}
-
-// Documents
-
-const title = make("input", { type: "search", id: "held-title", "aria-label": "Title of a document", placeholder: "Search titles", autocomplete: "off", spellcheck: "false", dir: "auto", maxlength: "500", oninput: () => showDocuments(250) });
-const documents = make("div", { id: "held" });
-let timer = 0;
-
-function showDocuments(wait = 0) {
-  clearTimeout(timer);
-  const row = (each) => {
-    const act = button("Remove", () => attempt(async () => {
-      await send("PUT", path(`removals/${pathOf(each.id)}`));
-      await showWaiting();
-      act.disabled = true;
-      say(`${each.title} waits to be removed.`);
-    }), { class: "plain", "aria-label": `Remove ${each.title}`, disabled: waiting?.removals.some((gone) => gone.id === each.id) });
-    return make("tr", {}, make("td", {}, spoken(each.title || each.id), make("small", {}, spoken(each.uri))), make("td", { class: "value" }, number(each.n_chars)), make("td", {}, act));
-  };
-  timer = setTimeout(() => paged(documents, path("documents"), { title: title.value.trim() }, row, (page, body, foot) => [make("p", { class: "soft" }, counted(page.total, "document")), table(["Title", "Characters", ""], body), foot]), wait);
+    job.result?.text ? make("pre", { tabindex: "0" }, shown(job.result.text)) : null);
 }
 
 desk.append(
+  problem,
   make("section", { "aria-labelledby": "add" }, make("h2", { id: "add" }, "Add documents"), drop, arriving),
   make("section", { "aria-labelledby": "next" }, make("h2", { id: "next" }, "Next build"), list, price, actions, told, progress),
-  make("section", { "aria-labelledby": "held-head" }, make("h2", { id: "held-head" }, "Documents of the index"), title, documents),
   make("section", { "aria-labelledby": "past" }, make("h2", { id: "past" }, "Builds"), retries, jobList),
 );
-
-function signIn() {
-  const field = make("input", { type: "password", id: "admin-token", autocomplete: "off", spellcheck: "false", required: true });
-  return make("form", { class: "card", onsubmit: (event) => {
-    event.preventDefault();
-    useToken(field.value.trim());
-    manageView.show();
-  } }, make("label", { for: "admin-token" }, "The administrator's token"), field, make("p", { class: "soft" }, "It is kept in this tab until the tab is closed, and sent to this server only."), make("p", {}, make("button", { class: "primary" }, "Use it")));
-}
 
 export const manageView = {
   element,
   show() {
     stopFollowing();
-    desk.hidden = true;
+    desk.hidden = !rights.administrator;
     progress.replaceChildren();
     arriving.replaceChildren();
-    fill(gate, "Asking the server …", () => get("/v1/administration"), ({ administrator }) => {
-      if (!administrator) return [make("p", {}, "Documents are added and removed by whoever has the administrator's token of this server."), signIn()];
-      desk.hidden = false;
-      showDocuments();
-      attempt(showWaiting);
-      return [];
-    });
+    gate.replaceChildren(...(rights.administrator ? [] : [make("p", {}, "Documents are added and removed by whoever has the administrator's token of this server."), signIn()]));
+    if (rights.administrator) attempt(showWaiting);
   },
 };

@@ -2,8 +2,9 @@
 import { addressOf, get } from "./api.js";
 import { prose } from "./answer.js";
 import { changed, here } from "./address.js";
-import { counted, cut, fill, make, shown, spoken } from "./dom.js";
+import { counted, cut, make, setCurrent, shown, spoken } from "./dom.js";
 import { openSource } from "./drawer.js";
+import { fill } from "./fetching.js";
 
 const tree = make("div", { class: "side tree" });
 const detail = make("div", { class: "detail", tabindex: "-1" });
@@ -40,29 +41,14 @@ async function show(parameters) {
 
 /** A report with what it is divided into, made when it is first unfolded. */
 function branch(row, wanted) {
-  const link = make("a", { href: changed({ id: row.community_id, doc: null, span: null }), "data-id": row.community_id, "aria-current": row.community_id === wanted }, spoken(cut(row.title, 110)), make("small", { class: "count", title: "entities" }, row.size.toLocaleString("en")));
+  const link = make("a", { href: changed({ id: row.community_id, doc: null, span: null }), "data-id": row.community_id, "aria-current": row.community_id === wanted && "true" }, spoken(cut(row.title, 110)), make("small", { class: "count", title: "entities" }, row.size.toLocaleString("en")));
   if (!row.children.length) return make("li", {}, link);
-  const inside = make("ul", {});
-  const fold = make("button", { type: "button", class: "fold", "aria-expanded": "false", "aria-label": `Parts of ${cut(shown(row.title), 60)}`, onclick: () => unfold(fold.getAttribute("aria-expanded") !== "true") }, "▸");
-  function unfold(open) {
-    if (open && !inside.children.length) inside.append(...row.children.map((id) => byId.get(id)).filter(Boolean).map((each) => branch(each, wanted)));
-    inside.hidden = !open;
-    fold.setAttribute("aria-expanded", String(open));
-  }
-  unfold(holds(row, wanted));
-  return make("li", { class: "branch" }, fold, link, inside);
+  const inside = make("ul", {}), parts = row.children.map((id) => byId.get(id)).filter(Boolean);
+  const fold = make("details", { open: parts.some((each) => holds(each, wanted)), ontoggle: () => fold.open && inside.children.length === 0 && inside.append(...parts.map((each) => branch(each, wanted))) }, make("summary", { "aria-label": `Parts of ${cut(shown(row.title), 60)}` }, counted(parts.length, "part")), inside);
+  return make("li", {}, link, fold);
 }
-function holds(row, wanted) {
-  for (let each = byId.get(wanted); each; each = byId.get(each.parent)) if (each.parent === row.community_id) return true;
-  return false;
-}
-function mark(id) {
-  for (const link of tree.querySelectorAll("a")) {
-    const current = link.dataset.id === id;
-    if (current) link.setAttribute("aria-current", "true");
-    else link.removeAttribute("aria-current");
-  }
-}
+const holds = (row, wanted) => row.community_id === wanted || row.children.some((id) => byId.has(id) && holds(byId.get(id), wanted));
+const mark = (id) => setCurrent(tree.querySelectorAll("a"), (link) => link.dataset.id === id);
 
 function about(report) {
   const sources = new Map(report.citations.map((each) => [each.number, each]));
@@ -74,7 +60,7 @@ function about(report) {
   };
   return [
     make("p", { class: "narrow-only" }, make("a", { href: changed({ id: null }) }, "← All reports")),
-    make("p", { class: "kicker" }, `Level c${report.level} · ${counted(report.size, "entity", "entities")} · rated ${report.rating}`),
+    make("p", { class: "kicker" }, `Level c${report.level} · ${counted(report.size, "entity", "entities")} · importance ${report.rating.toFixed(1)} of 10`),
     make("h2", {}, spoken(report.title)),
     make("p", { class: "lead", dir: "auto" }, shown(report.summary)),
     make("div", { class: "findings text" }, ...report.findings.map((finding) => make("section", {}, ...prose(finding, mark)))),

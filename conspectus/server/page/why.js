@@ -1,8 +1,9 @@
 // Why a passage was found: the terms of its score, and the paths by which a walk came to it.
 import { addressOf, post } from "./api.js";
 import { methodNamed } from "./choices.js";
-import { fill, make, shown, spoken } from "./dom.js";
-import { pathDrawing } from "./drawing.js";
+import { make, shown, spoken } from "./dom.js";
+import { drawing, room } from "./drawing.js";
+import { fill } from "./fetching.js";
 
 const DEFAULT = "ppr", LOOKED_AT = 20;
 
@@ -10,7 +11,7 @@ const DEFAULT = "ppr", LOOKED_AT = 20;
 export function whyFound(place, source, about) {
   const base = about.method.replace(/:offline$/, "");
   const method = methodNamed(base)?.explains ? base : DEFAULT;
-  const body = { question: about.question, method, k: LOOKED_AT, ...(about.where ? { where: about.where } : {}) };
+  const body = { question: about.question, method, k: LOOKED_AT, drawing: room(document.getElementById("drawer")), ...(about.where ? { where: about.where } : {}) };
   return fill(place, "Looking again, with an account of every step …", () => post(addressOf(about.index, "explain"), body), (found) => {
     const inside = ({ passage }) => passage.document_id === source.document_id && passage.start < source.end && source.start < passage.end;
     const told = found.passages.filter(inside);
@@ -26,7 +27,7 @@ function explained(each) {
   return make("section", {},
     make("h3", {}, each.rank ? `Place ${each.rank}` : "Not ranked", each.rank ? make("small", {}, ` score ${each.passage.score.toPrecision(4)}`) : null),
     each.note ? make("p", {}, shown(each.note)) : null,
-    each.paths.length ? make("div", {}, make("h4", {}, "How the walk came here"), pathDrawing(each), make("ol", { class: "paths" }, ...each.paths.map(path))) : null,
+    each.paths.length ? make("div", {}, make("h4", {}, "How the walk came here"), each.drawing && drawing(each.drawing), make("ol", { class: "paths" }, ...each.paths.map(path))) : null,
     parts.length ? make("div", {}, make("h4", {}, "The parts of its score"), make("table", {}, make("caption", { class: "unseen" }, "The parts of the score"), make("tbody", {}, ...parts))) : null);
 }
 

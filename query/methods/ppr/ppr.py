@@ -63,12 +63,12 @@ _TEXT_WEIGHT = 8.0
 _TITLES_THAT_LEAD = 0.5
 """Mentioned titles per passage at which the walk needs no help: encyclopedias have .8, manuals and mail .01 to .15."""
 FORMULA = (
-    f"log(walk + text + hop + {_FLOOR:g}) + "
+    f"exp(x - x of the best passage), where x = log(walk + text + hop + {_FLOOR:g}) + "
     f"{_PAIR_WEIGHT:g} * (closeness + gain + max(joint, alone)"
     f" + {_TITLES_WEIGHT:g} * titles + {_WORDS_WEIGHT:g} * words) + "
     f"{_TEXT_WEIGHT:g} * (1 - names) * match"
 )
-"""The logarithm of a passage's score, up to a constant. explain/ppr.py explains its terms."""
+"""A passage's score. explain/ppr.py explains its terms."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from conspectus.query.context import Context
 from conspectus.query.explain.explain import explain
 from conspectus.query.explain.types import Explained, Explanation, Path, PathHop, PathNode
 from conspectus.query.types import Passage, Step
-from conspectus.render.drawings import explanation_svg
+from conspectus.render.drawings import entity_svg, explanation_svg
+from conspectus.rows import Beside, EntityDetail, Neighbour
 from conspectus.storage.errors import UsageError
 
 QUESTION = "Who directed the film shot at Marrow, Vey in 1962?"
@@ -133,3 +134,17 @@ def test_a_heading_is_broken_where_it_would_pass_the_edge() -> None:
     lines = [each for each in read(picture).iter(f"{_SVG}text") if each.get("font-size") == "15"]
     assert len(lines) > 1
     assert " ".join(each.text or "" for each in lines) == asked
+
+
+def test_what_is_around_an_entity_is_drawn_on_the_side_where_it_belongs() -> None:
+    around = [
+        Neighbour(f"r{name}", outgoing, "knows", "", 1.0, f"id {name}", name, [])
+        for name, outgoing in (("Ada", False), ("Bo", True), ("Cleo", True))
+    ]
+    found = EntityDetail("id", "Marrow", "PERSON", 1, 3, "", [], around, [])
+    places = {each.text: number(each, "x") for each in read(entity_svg(found)).iter(f"{_SVG}text")}
+    assert places["Ada"] < places["Marrow"] < places["Bo"] == places["Cleo"]
+    beside = entity_svg(replace(found, neighbours=[], beside=[Beside("id Dov", "Dov", 2)]))
+    assert {"Dov", "2 together"} <= set(words_of(beside))
+    with pytest.raises(UsageError, match="nothing around Marrow"):
+        entity_svg(replace(found, neighbours=[]))

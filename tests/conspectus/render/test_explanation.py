@@ -1,6 +1,7 @@
 """Explanations on the command line and in Python: text, JSON and a picture."""
 
 import json
+from math import exp, log
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def test_the_command_tells_the_hops(index_root: Path) -> None:
     assert "1. Marrow, Vey (" in done.out
     assert "2. Cold Harbour (" in done.out
     assert '(the question names "Marrow, Vey")\n           names "Cold Harbour" -> Cold' in done.out
-    assert "score = log(walk + text" in done.out
+    assert "score = exp(x - x of the best passage), where x = log(walk + text" in done.out
 
 
 def test_json_holds_the_numbers_and_the_graph(index_root: Path) -> None:
@@ -42,6 +43,22 @@ def test_json_holds_the_numbers_and_the_graph(index_root: Path) -> None:
     retrieved = json.loads(conspectus("retrieve", QUESTION, "--index", index_root, "--json").out)
     assert passage["passage"] == retrieved["passages"][1]
     assert found["trace"] == retrieved["trace"]
+
+
+def test_the_formula_gives_the_score(index_root: Path) -> None:
+    explained = open_index(index_root).explain(QUESTION, "ppr", 3)
+    _, _, formula = explained.formula.partition("x = ")
+    values = []
+    for each in explained.passages:
+        part = {term.name: term.value for term in each.parts}
+        pairs = part["closeness"] + part["gain"] + max(part["joint"], part["alone"])
+        pairs += 3 * part["titles"] + 0.5 * part["words"]
+        text = 8 * (1 - part["names"]) * part["match"]
+        values.append(log(part["walk"] + part["text"] + part["hop"] + 1e-6) + 4 * pairs + text)
+    assert formula.startswith("log(walk + text + hop + 1e-06) + 4 * (closeness + gain + max(joint, alone) + 3 * titles")
+    assert formula.endswith("0.5 * words) + 8 * (1 - names) * match")
+    scores = [each.passage.score for each in explained.passages]
+    assert scores == pytest.approx([exp(value - values[0]) for value in values])
 
 
 def test_the_picture_is_written(index_root: Path, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 from itertools import pairwise
 
 import pytest
-from conspectus.render.node_link import Edge, Kind, Node, cut, drawing, layered, wrapped
+from conspectus.render.node_link import Edge, Kind, Node, cut, drawing, elements, layered, wrapped
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,3 +50,14 @@ def test_wrapping_keeps_every_sign() -> None:
     assert wrapped("北京大学在哪里", 4, 9) == ["北京", "大学", "在哪", "里"]
     assert wrapped("incomprehensibilities of it", 8, 9) == ["incompre", "hensibil", "ities of", "it"]
     assert (wrapped("", 8, 9), wrapped("a b c", 1, 2), cut("北京大学", 5)) == ([], ["a", "…"], "北京…")
+
+
+def test_a_page_gets_a_drawing_as_wide_as_it_has_room_without_heading_and_legend() -> None:
+    nodes = [Node(at, Kind.ENTITY, f"node {at}", (f"node {at}",), entities=(f"id {at}",)) for at in range(3)]
+    edges = [Edge((0, 0), (1, 0), "to", "to"), Edge((1, 0), (2, 0), "to", "to")]
+    whole = elements(drawing([(nodes, edges)], "Who?", "told", "title", "description"))
+    narrow = elements(drawing([(nodes, edges)], "Who?", "told", "title", "description", 600))
+    assert narrow[0] == "svg"
+    assert 560 < float(narrow[1]["width"]) <= 600 < float(whole[1]["width"])
+    assert ("Who?" in str(whole), "Who?" in str(narrow)) == (True, False)
+    assert [f"'data-entity': 'id {at}'" in str(narrow) for at in range(3)] == [True] * 3

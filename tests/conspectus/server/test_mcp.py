@@ -81,6 +81,10 @@ async def every_resource(client: Client, index: str) -> str:
         "/reports/",
         "/filters",
     }
+    listed = (await client.list_resources()).resources
+    assert {f"{base}/filters", f"{base}/documents/a"} <= {str(one.uri) for one in listed}
+    for one in listed:
+        assert (await client.read_resource(str(one.uri))).contents
     reports = await client.call_tool("reports", {"level": "c0"})
     communities = [row["community_id"] for row in text_of(reports).get("rows", [])]  # none in a restricted view
     addresses = [f"{base}/documents/a", f"{base}/documents/a?start=5&end=9", f"{base}/filters"]
@@ -99,7 +103,7 @@ async def every_resource(client: Client, index: str) -> str:
     for name in prompts:
         prompt = await client.get_prompt(name, {"question": QUESTION})
         assert prompt.messages[0].content.text.endswith(QUESTION)  # type: ignore[union-attr]
-    return "\n".join(texts)
+    return "\n".join([*texts, *map(str, listed)])
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

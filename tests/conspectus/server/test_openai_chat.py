@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import conspectus
 import openai
 import pytest
 from conspectus.server.openai_chat import NOTES, SOURCES
@@ -38,7 +39,9 @@ def test_a_reply_is_a_cited_answer_with_its_sources_in_three_forms(client: opena
     assert "[1] Anna" in sources
     found = (reply.choices[0].message.annotations or [])[0].url_citation
     assert content[found.start_index : found.end_index] == "[1]"
-    assert server.client.get(found.url).json()["text"] == expected["citations"][0]["quote"]
+    first = expected["citations"][0]
+    span = f"{first['start']}-{first['end']}"
+    assert found.url == f"{server.url}/#/notes/ask?doc={first['document_id']}&span={span}", "the page opens it"
     listed = (reply.model_extra or {})["sources"]
     assert [one["document"] for one in listed] == [[one["quote"]] for one in expected["citations"]]
     assert reply.system_fingerprint == server.indexes[0].version
@@ -115,3 +118,46 @@ def test_sentences_that_the_check_marks_are_named_after_the_stream(notes: Path) 
     assert doubted.strip().startswith("- not supported by what is cited: Anna Berg met Zora Flint in 1999 (")
     assert "[unverified]" in (whole.choices[0].message.content or "")
     assert (whole.choices[0].message.content or "").endswith(SOURCES + sources)
+
+
+TALKS = (
+    ("Who founded the Tidal Institute?", "Where was she born?"),
+    ("Who founded the Skerran Packet Line?", "When was he born?"),
+    ("What is the capital of the Skerran Isles?", "How many inhabitants has it?"),
+)
+
+
+def test_a_follow_up_is_understood_alike_in_python_over_http_and_by_chat_programs(tmp_path: Path) -> None:
+    pages = Path(__file__).parents[3] / "examples" / "world" / "pages"
+    names = ("tidal-institute", "ilse-varn", "magnus-hask", "brennick", "skerran-isles")
+    index = conspectus.build([pages / f"{name}.html" for name in names], tmp_path / "index", load_settings())
+    with running(("world", tmp_path / "index")) as server:
+        client = openai.OpenAI(base_url=f"{server.url}/v1", api_key="any", max_retries=0)
+        for first, second in TALKS:
+            talk = index.chat("auto")
+            told = talk.ask(first)
+            understood = talk.ask(second).standalone
+            assert understood.startswith(f"{second} (")
+            turn = {
+                "question": first,
+                "answer": told.text,
+                "short": told.span,
+                "citations": [
+                    {"document_id": one.document_id, "start": one.start, "end": one.end} for one in told.citations
+                ],
+            }
+            body = {"question": second, "method": "auto", "history": [turn]}
+            assert server.client.post("/v1/indexes/world/ask", json=body).json()["standalone"] == understood
+            messages = [{"role": "user", "content": first}]
+            for streamed in (False, True):
+                said = reply_of(client, messages, streamed)
+                after = [*messages, {"role": "assistant", "content": said}, {"role": "user", "content": second}]
+                assert f"understood as: {understood}" in reply_of(client, after, streamed)
+
+
+def reply_of(client: openai.OpenAI, messages: list[dict[str, str]], streamed: bool) -> str:
+    """Return the whole text of a reply."""
+    reply = client.chat.completions.create(model="world/auto", messages=messages, stream=streamed)  # type: ignore[call-overload]
+    if not streamed:
+        return str(reply.choices[0].message.content)
+    return "".join(part.choices[0].delta.content or "" for part in reply if part.choices)

@@ -64,7 +64,7 @@ def of_administration() -> list[tuple[str, str]]:
 
 
 def test_a_server_without_an_administrators_token_has_no_such_routes(server: Running) -> None:
-    assert len(of_administration()) >= 12
+    assert len(of_administration()) >= 10
     for method, path in of_administration():
         got = server.client.request(method, path, headers=bearer(ADMIN))
         assert (got.status_code, got.json()["error"]["type"]) == (404, "not_found"), path
@@ -147,7 +147,7 @@ def slow_server(tmp_path: Path, fake: FakeServer) -> tuple[Path, Settings]:
     return tmp_path / "index", settings
 
 
-def test_a_build_is_stopped_resumed_and_given_up_and_a_second_one_waits(tmp_path: Path) -> None:
+def test_what_a_stopped_build_was_to_add_waits_again_and_a_second_build_is_refused(tmp_path: Path) -> None:
     seconds = 0.0
     with FakeServer(latency=lambda _: seconds) as fake:
         root, settings = slow_server(tmp_path, fake)
@@ -169,16 +169,9 @@ def test_a_build_is_stopped_resumed_and_given_up_and_a_second_one_waits(tmp_path
             time.sleep(0.5)
             assert len(fake.requests) == asked, "nothing asks a model any more"
 
-            assert server.client.delete(f"/v1/indexes/notes/jobs/{job}").status_code == 204
             names = [each["name"] for each in server.client.get("/v1/indexes/notes/changes").json()["uploads"]]
             assert names == ["light.txt", "more.txt"], "what it was to add waits again"
-            seconds = HELD
-            again = start(server, "build").json()["id"]
-            server.client.post(f"/v1/indexes/notes/jobs/{again}/stop")
-            seconds = 0.0
-            assert server.client.post(f"/v1/indexes/notes/jobs/{again}/resume").status_code == 202
-            assert ended(server, again)["state"] == "done"
-            assert server.client.post(f"/v1/indexes/notes/jobs/{again}/resume").status_code == 409
+            assert ended(server, start(server, "build").json()["id"])["state"] == "done"
             uris = {row["uri"] for row in server.client.get("/v1/indexes/notes/documents").json()["rows"]}
             wait_until(lambda: server.indexes[0].version != before)
             uris = {row["uri"] for row in server.client.get("/v1/indexes/notes/documents").json()["rows"]}
@@ -292,3 +285,28 @@ def test_one_server_administers_an_index(administered: Running) -> None:
 
     with pytest.raises(UsageError, match="only one can"):
         Jobs("notes", administered.indexes[0].root, OFFLINE, UploadLimits(), administered.log.append)
+
+
+def test_an_index_with_a_graph_is_administered_with_that_graph_and_another_without(tmp_path: Path) -> None:
+    from conspectus.pipelines.build_index import build_index
+
+    graph = Path(__file__).parents[4] / "examples" / "films" / "kg.tsv"
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "harbour.txt").write_text("Anna Berg met Otto Brand in Port Alma.")
+    plain = load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    given = load_settings(overrides={"extraction": {"pipeline": "regex"}, "kg": {"files": [str(graph)]}})
+    build_index([tmp_path / "docs"], tmp_path / "plain", plain)
+    build_index([tmp_path / "docs"], tmp_path / "films", given)
+    for settings, problems in ((given, ("", "")), (plain, ("", "the server was not given 1 file of its graph"))):
+        names = ("plain", "films")
+        folders = [(name, tmp_path / name) for name in names]
+        with running(*folders, settings=settings, callers=callers(), token=ADMIN) as server:
+            for name, problem in zip(names, problems, strict=True):
+                told = server.client.get(f"/v1/indexes/{name}/changes").json()["problem"]
+                assert told.startswith(problem)
+                assert bool(told) == bool(problem)
+                server.client.put(f"/v1/indexes/{name}/uploads/new.txt", content=b"Bela Stone keeps bees.")
+                job = server.client.post(f"/v1/indexes/{name}/jobs", json={"kind": "estimate"}).json()["id"]
+                path = f"/v1/indexes/{name}/jobs/{job}"
+                wait_until(lambda path=path: server.client.get(path).json()["state"] != "running")  # type: ignore[misc]
+                assert server.client.get(path).json()["state"] == ("failed" if problem else "done")

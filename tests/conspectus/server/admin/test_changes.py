@@ -62,7 +62,7 @@ def test_limits_hold_and_leave_nothing_behind(tmp_path: Path) -> None:
     assert stored(changes, "c.txt", b"z") == "c.txt"
     assert stored(changes, "d.txt", b"z") == "too_many_files"
     assert sorted(path.name for path in changes.uploads.iterdir()) == ["a.txt", "b.txt", "c.txt"]
-    (tmp_path / "jobs" / "0" / "files").mkdir(parents=True)
+    (tmp_path / "jobs" / "0").mkdir(parents=True)
     changes.hand_over(tmp_path / "jobs" / "0" / "files", ["a.txt"], [])
     assert stored(changes, "d.txt", b"z" * 90) == "too_many_files", "files of unfinished jobs count too"
 
