@@ -18,13 +18,13 @@ const method = methodChoice("method");
 const where = filterField("where");
 const fresh = make("a", { class: "plain", id: "fresh", hidden: true, "aria-label": "New conversation" }, "New");
 const note = make("p", { class: "soft", id: "note", hidden: true });
-const welcome = make("div", { id: "welcome" });
+const welcome = make("div", { id: "welcome" }), offers = make("div", { id: "offers" }); // below the field, which does not move when they come
 const form = make("form", { id: "composer", onsubmit: (event) => {
   event.preventDefault();
   if (running) running.abort();
   else ask(field.value.trim());
 } }, note, make("div", { class: "box" }, field, make("div", { class: "row" }, method.element, where.toggle, fresh, make("span", { class: "grow" }), button), where.panel), method.about);
-const element = make("section", { class: "view", id: "view-ask", "aria-label": "Ask" }, make("h1", { class: "unseen", tabindex: "-1" }, "Ask"), welcome, turns, form);
+const element = make("section", { class: "view", id: "view-ask", "aria-label": "Ask" }, make("h1", { class: "unseen", tabindex: "-1" }, "Ask"), welcome, turns, form, offers);
 
 field.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
@@ -100,13 +100,14 @@ function began() {
   field.placeholder = begun ? "Ask a follow-up question" : `Ask ${here.index}`;
   fresh.hidden = !begun;
   fresh.href = href("ask", { method: method.value });
-  welcome.hidden = begun;
+  welcome.hidden = offers.hidden = begun;
   if (!begun) greet();
 }
 
 async function greet() {
   const name = here.index, facts = make("ul", { class: "facts" }), about = make("p", { class: "soft" }), offered = make("ul", { class: "offered", "aria-label": "Questions to begin with" }), topics = make("ul", { class: "chips", "aria-label": "What it is about" });
-  welcome.replaceChildren(make("h2", {}, "Ask ", make("em", {}, spoken(name))), facts, about, offered, topics); // nothing moves when the rest comes
+  welcome.replaceChildren(make("h2", {}, "Ask ", make("em", {}, spoken(name))), facts, about); // nothing moves when the rest comes
+  offers.replaceChildren(offered, topics);
   const { status } = await known(name).catch(() => ({}));
   if (!status) return;
   const told = [["documents", "documents"], ["chunks", "passages"], ["entities", "entities"], ["reports", "reports"]].filter(([row]) => status.rows[row]);

@@ -180,8 +180,8 @@ def test_a_fact_is_told_first_and_the_rest_is_folded(page: Page, tmp_path: Path)
     build_index([pages / f"{name}.html" for name in names], tmp_path / "index", load_settings())
     with running(("world", tmp_path / "index")) as server:
         opened(page, server, "#/world/ask")
-        page.until("document.querySelectorAll('#welcome .offered button').length > 1")
-        page.click_on("#welcome .offered button")
+        page.until("document.querySelectorAll('#offers .offered button').length > 1")
+        page.click_on("#offers .offered button")
         page.until("document.querySelector('.turn .took') !== null")
         assert page.run("document.querySelector('.turn .mark') !== null"), "what is offered can be answered"
         page.click_on("#fresh")
