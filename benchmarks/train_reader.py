@@ -12,7 +12,7 @@ A statement is an example of an answer if it contains an accepted string and, wh
 Every answerable question is used a second time without the statements that contain an answer: what is left are its
 hardest negatives, neighbours of the answer, as in documents that do not have it. Fitted are logistic regressions,
 whether a statement answers, and boosted trees, whether the best statements do. Each collection is left out in turn to
-measure them; the weights that are written, by default to query/answer_writing/reader_weights.json, are those of all of them.
+measure them; what is written, by default to query/answer_writing/reader_weights.json, is learned from all of them.
 
 Printed are the figures by collection and the reliability diagram: how many of the answers with some probability are
 right. Questions asked of the encoder of many languages have weights of their own: those of the encoder of English, but

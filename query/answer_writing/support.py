@@ -22,6 +22,7 @@ from conspectus.query.logistic import Logistic, probability, stored_weights
 from conspectus.query.question.kinds import LANGUAGES
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Passage
+from conspectus.storage.arrays import Floats
 from conspectus.storage.locators import sections_at
 from conspectus.storage.text.language import language_of_question
 
@@ -32,6 +33,8 @@ _LEAST_OF_COMPOUND = 5
 _TOPICS = 3
 _LEAST_SHOWN, _MOST_SHOWN = 0.2, 60
 """The least probability of a statement that is shown beside "I do not know", and its most words."""
+_WHOLE = 0.99
+"""The least share of a question's words that is all of them."""
 _MARKS = re.compile(r"\[[\d\s,;]*\]")
 
 
@@ -56,11 +59,20 @@ def unsupported(
     )  # fmt: skip
     weights = reader_weights(asked.by_many_languages)
     chance = probability(weights.answer.logit(features))
-    if chance >= weights.least[matter(asked, n_chunks)]:
+    if chance >= weights.least[matter(asked, n_chunks)] or _tells_the_measure(features):
         return "", ""
     named = f"; nothing names {', '.join(unknown)}" if unknown else ""
     reason = f"no support: the nearest sentences answer the question with a probability of {chance:.2f}{named}"
     return reason, chosen[0].text if chance >= _LEAST_SHOWN and word_count(chosen[0].text) <= _MOST_SHOWN else ""
+
+
+def _tells_the_measure(features: Floats) -> bool:
+    """Return whether an answer tells all words of a question for a measure, and has its value: "author: Ada Holm".
+
+    Few questions to learn from ask so, and their statements share no word with them ("Who wrote the paper?").
+    """
+    told = dict(zip(ANSWER_FEATURES, features.tolist(), strict=True))
+    return told["told together"] > _WHOLE and told["has the measure"] > 0 and not told["lacks the kind"]
 
 
 def unknown_names(context: Context, question: str) -> list[str]:

@@ -110,8 +110,10 @@ class _Reading:
         which = next((mark.last for mark in self.marks if "which" in mark.roles), len(self._tokens))
         own = self._own_sets()
         noun = next((each for each in self.marks if each.first >= which and (each.of_table or each.roles & own)), None)
-        if noun is None or (noun.column is not None and not noun.cells):
-            return noun and noun.column
+        if noun is None:
+            return None
+        if noun.column is not None and not noun.cells:
+            return noun.column
         return next((at for at, column in enumerate(self._table.columns) if column.name == TITLE), None)
 
     def _conditions(self) -> tuple[tuple[Condition, ...], list[Mark], int | None]:
