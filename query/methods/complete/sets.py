@@ -72,6 +72,7 @@ class Table:
         ends: For each row the character after its last.
         left_out: The number of rows of totals that are not among its rows.
         lost: The number of rows of its files that could not be read.
+        beside: The number of documents in the folders of its rows that have another form.
     """
 
     kind: str
@@ -83,6 +84,7 @@ class Table:
     ends: Ints
     left_out: int = 0
     lost: int = 0
+    beside: int = 0
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -109,6 +111,8 @@ class Table:
         """
         if self.kind != "rows":
             return ""
+        if self.beside:
+            return f"documents beside these {len(self)} have another form"
         own = [at for at, column in enumerate(self.columns) if column.name not in _PLACES]
         texts = [at for at in own if self.numbers[at] is None and self.days[at] is None]
         firsts = [keys for cell in self.columns[own[0]].cells if len(keys := keys_of(cell)) > 1] if own else []
@@ -163,6 +167,7 @@ class Rows:
         self.names: dict[str, None] = dict.fromkeys(names)
         self.left_out = 0
         self.lost = 0
+        self.beside = 0
         self._documents: dict[str, int] = {}
         self._cells: dict[str, dict[str, int]] = {}
         self._codes: dict[str, array[int]] = {}
@@ -193,7 +198,9 @@ class Rows:
                 codes[: len(own)] = own
                 columns.append(Column(name, tuple(cells), codes))
         names, documents = tuple(self.names), tuple(self._documents)
-        return Table(self.kind, names, tuple(columns), documents, owners, starts, ends, self.left_out, self.lost)
+        return Table(
+            self.kind, names, tuple(columns), documents, owners, starts, ends, self.left_out, self.lost, self.beside
+        )
 
 
 _Row = tuple[int, int, dict[str, str]]
@@ -240,25 +247,29 @@ _LEAST_OF_FORM, _LONGEST_OPENING = 3, 200
 def _forms(index: StoredIndex) -> Rows:
     """Return the documents of one form, such as "price: 34.90" on a line, as rows: each field is a column."""
     fields: dict[str, list[regex.Match[str]]] = {}
-    titles: dict[str, tuple[str, str]] = {}
+    titles: dict[str, tuple[str, PurePosixPath]] = {}
     counts: Counter[str] = Counter()
+    folders: Counter[PurePosixPath] = Counter()
     for document in index.each(Document):
         check()
+        folders[PurePosixPath(document.uri).parent] += 1
         found = [] if "#" in document.uri or is_message(document) else list(_FIELD.finditer(document.text))
         names = {field[1].casefold() for field in found}
         if len(found) == len(names) >= _LEAST_OF_FORM:  # who speaks in a dialogue does so more than once
             fields[document.id] = found
-            titles[document.id] = document.title, PurePosixPath(document.uri).parent.name
+            titles[document.id] = document.title, PurePosixPath(document.uri).parent
             counts.update(names)
-    rows = Rows("rows")
+    rows, own = Rows("rows"), Counter[PurePosixPath]()
     known = {name for name, count in counts.items() if count >= _LEAST_OF_FORM}
     for id_, found in fields.items():
         cells = {field[1].casefold(): field[2].strip() for field in found if field[1].casefold() in known}
         if len(cells) >= _LEAST_OF_FORM:
             title, folder = titles[id_]
-            rows.names |= dict.fromkeys(filter(None, (folder, title)))
+            rows.names |= dict.fromkeys(filter(None, (folder.name, title)))
+            own[folder] += 1
             begins = found[0].start() if found[0].start() > _LONGEST_OPENING else 0  # what it is stands above
             rows.add(id_, begins, found[-1].end(), {TITLE: title} | cells)
+    rows.beside = sum(folders[folder] - count for folder, count in own.items())
     return rows
 
 
