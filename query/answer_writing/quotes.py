@@ -117,20 +117,14 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
         The quotes, in the order of the passages and of reading.
     """
     asked = asked_of(context, question)
-    orders = _ABOUT_ORDERS.search(question) is not None
-    every = excerpts(context, passages, orders=orders, dates=asked.kind == "when")
+    every = excerpts(context, passages, orders=bool(_ABOUT_ORDERS.search(question)), dates=asked.kind == "when")
     read = sorted(every, key=lambda excerpt: (excerpt.span.document_id, excerpt.span.start))
     behind = {id(excerpt): after for excerpt, after in pairwise(read) if _adjoin(excerpt, after)}
     opening = _openings(context, every, asked) if asked.kind == "how to" else {}
     lists = _lists(every)
     every = _of_asked_side(context, asked, every) if asked.kind in _SETS else every
-    every = [
-        excerpt
-        for excerpt in every
-        if excerpt.kind not in ("sentence", "line", "item")
-        or word_count(excerpt.text) >= _LEAST_WORDS
-        or (excerpt.kind == "line" and asked.kind == "when")
-    ]
+    brief = ("sentence", "item") if asked.kind == "when" else ("sentence", "line", "item")
+    every = [each for each in every if each.kind not in brief or word_count(each.text) >= _LEAST_WORDS]
     if not every:
         return []
     held = held_by(context, asked, every)
