@@ -107,19 +107,16 @@ class _Reading:
 
     def _subject(self) -> int | None:
         """Return the column that "which kettle" asks for: that of the noun, or of the titles if it names the rows."""
+        title = next((at for at, column in enumerate(self._table.columns) if column.name == TITLE), None)
         which = next((mark for mark in self.marks if "which" in mark.roles), None)
         if which is None:
             return None
         own, last = self._own_sets(), which.last
         noun = next((each for each in self.marks if each.first >= last and (each.of_table or each.roles & own)), None)
-        if noun is not None and noun.column is not None and not noun.cells:
-            # "Which has the longest cable?" does not ask for the cable.
-            return noun.column if noun.first == last or self._tokens[which.first].casefold() != "which" else self._title
-        return self._title
-
-    @property
-    def _title(self) -> int | None:
-        return next((at for at, column in enumerate(self._table.columns) if column.name == TITLE), None)
+        if noun is None or noun.column is None or noun.cells:
+            return title
+        # "Which has the longest cable?" does not ask for the cable.
+        return noun.column if noun.first == last or self._tokens[which.first].casefold() != "which" else title
 
     def _conditions(self) -> tuple[tuple[Condition, ...], list[Mark], int | None]:
         """Return the conditions, the marks of columns that are none of them, and the column after "per"."""
