@@ -341,7 +341,7 @@ class Index:
             InputError: the file cannot be read, or a line is wrong.
 
         Example:
-            >>> line = '{"question": "Who repaired the lighthouse lamp?", "contains": ["Mara Quill"]}'
+            >>> line = '{"question": "Who was harbour master of Tarnmouth?", "contains": ["Mara Quill"]}'
             >>> _ = Path("checks.jsonl").write_text(line)
             >>> index.check("checks.jsonl")[0].wrong
             ()

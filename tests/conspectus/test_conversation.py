@@ -20,7 +20,7 @@ from tests.command_line import conspectus as command
 from tests.waiting import LIMIT
 
 FIRST = "Who wrote The Oak House?"
-THEN = "When was it published?"
+THEN = "When was it written?"
 ROOT = Path(__file__).parent.parent.parent
 
 
