@@ -46,11 +46,12 @@ _LEAST_PREFIX, _PREFIX_SHARE = 5, 0.6
 _LEAST_WHOLE, _MOST_ENDING = 3, 3
 """The least characters of a word that is the beginning of another ("own", "owner"), and the most that this one adds."""
 _PRONOUN = regex.compile(
-    r"(?:it|its|he|she|his|her|they|their|this|these|er|sie|es|sein\w*|ihr\w*|dies\w*|il|elle|ils|elles|cet\w*|él|ella"
-    r"|ellos|ellas|su|sus|este|esta|lui|lei|он|она|оно|они|его|её|их)\b|它|他|她|这|それ|これ|彼",
+    r"^(?:it|its|he|she|his|her|they|their|this|these|er|sie|es|sein\w*|ihr\w*|dies\w*|il|elle|ils|elles|cet\w*|él|ella"
+    r"|ellos|ellas|su|sus|este|esta|lui|lei|он|она|оно|они|его|её|их)\b|^(?:它|他|她|这|それ|これ|彼)"
+    r"|\b(?:it|him|them|ihn|ihm|ihnen)\W*$",
     regex.I,
 )
-"""The beginning of a sentence that is about what the one before it names."""
+"""The beginning or the end of a sentence about what the one before it names ("It failed.", "Ada repaired it.")."""
 _NEAR = 100
 """Characters from a word of the question beyond which an answer of the expected kind is no farther."""
 
@@ -113,7 +114,7 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
             )
         )
         covers = frozenset(term for term in asked.weights if term in own[place])
-        if place and statements[place - 1].passage is each.passage and _PRONOUN.match(each.text):
+        if place and statements[place - 1].passage is each.passage and _PRONOUN.search(each.text):
             above |= own[place - 1]
         near = frozenset(term for term in asked.weights if term in above) - covers
         around = frozenset(term for term in asked.weights if term in beside) - covers - near
