@@ -193,7 +193,11 @@ def test_a_folder_is_followed(tmp_path: Path, server: FakeServer) -> None:
             until(lambda: conspectus.open(root).document("4.txt").text == "The end.")
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(30)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()  # else the block would wait for it for ever
+                raise
     assert process.returncode == 130
     assert [each.item_id for each in StoredIndex.open(root).rows(Failure)] == ["bad.pdf"]
     assert 3 <= log.read_text("utf-8").count("published version") <= 5
