@@ -75,7 +75,7 @@ NEEDLESS = 0.03
 LEAST_NEXT = round(NEEDLESS / (1 + NEEDLESS), 2)
 """The least probability of a further statement."""
 FOR = frozenset({
-    "names", "names of context", "names around", "words", "related words", "all words", "names and words",
+    "names", "words", "all words",
     "words in order", "number", "cosine", "meaning of words", "position", "has the kind", "definition",
     "has the measure", "list asked for", "best statement", "told together", "words told",
     "nearest passage in another language", "cosine in another language", "score", "new names", "new words", "bridge",
@@ -86,8 +86,8 @@ signs, and a question where only one of them holds is judged by an accident of t
 collections left out are the same with and without it."""
 AGAINST = frozenset({
     "missing name", "missing everywhere", "rank", "margin", "lacks the kind", "distance to the kind",
-    "negation differs", "missing meaning", "lacks the measure", "missing head",
-    "at another time", "missing superlative",
+    "negation differs", "missing meaning", "lacks the measure",
+    "at another time",
 })  # fmt: skip
 """Features that cannot speak for an answer."""
 

@@ -54,16 +54,6 @@ _FORMS = {
 }  # fmt: skip
 """How an answer of some kinds of question looks; names only where the script has capital letters."""
 PATTERNS = {kind: regex.compile(form, regex.I if kind in ("why", "how many") else 0) for kind, form in _FORMS.items()}
-_HEAD = regex.compile(
-    r"\b(?:(?:what|who)(?:'s|\s(?:is|are|was|were))|was (?:ist|sind|war)|wer (?:ist|war)|wie (?:heißt|heißen|lautet)"
-    r"|qu(?:el(?:le)?s?|i) (?:est|sont|était)|comment s'appelle|cómo se llama"
-    r"|(?:cuál(?:es)?|quién(?:es)?) (?:es|son|fue|era)|(?:qual|chi) è|come si chiama|(?:qual|quem) é|como se chama"
-    r"|(?:wat|wie) (?:is|was|zijn)|hoe heet)"
-    r"\s(?P<noun>[^?,;:]{1,60}?)(?=[?,;:]|$|\s(?:of|in|at|for|on|that|which|who|from|by|with|to|des|der|von|vom|im|für"
-    r"|du|de|d'|del\w{0,2}|di|do|da|van|en|para)\b)",
-    regex.I,
-)
-"""A question for something that a thing has: what it is called stands before "of", or at the end."""
 _PLURAL = regex.compile(
     r"\b(?:(?:what|who) are|(?:which|what) (?!(?:is|was|has|does)\b)\p{L}+s\b|list|name all|how many|was sind|wer sind"
     r"|welche \p{L}+(?:e|en|er|n|s)\b|nenne|wie viele|quel(?:le)?s|liste|combien de|cuáles"
@@ -72,20 +62,6 @@ _PLURAL = regex.compile(
     regex.I,
 )
 CASED = regex.compile(r"\p{Lu}")
-SUPERLATIVE = regex.compile(
-    r"\b(?:most|least|best|worst|(?:old|eld|new|long|short|high|low|larg|small|bigg|cheap|dear|near|lat|earli|fast|slow|heavi"
-    r"|light|young|great|few|strong|weak|rich|poor|warm|cold|hott|deep|wid|tall|thick|thin|quiet|loud|easi|hard|clos|furth"
-    r"|quick|steep|narrow|broad|simpl|saf)est"
-    r"|(?:älte|neue|läng|kürze|höch|niedrig|größ|klein|billig|günstig|teuer|schnell|langsam|schwer|leicht|jüng|stärk"
-    r"|schwäch|wärm|kälte|tief|breite|laute|leise|frühe|späte|mei|wenig|be|schlechte|näch)s?te[nmrs]?"
-    r"|(?:le|la|les) (?:plus|moins)|(?:el|la|l[oa]s) (?:\p{L}+ )?(?:más|menos)"
-    r"|(?:il|lo|la|i|le) (?:\p{L}+ )?(?:più|meno)|[oa]s? (?:\p{L}+ )?(?:mais|menos)"
-    r"|(?:mee|min|oud|nieuw|lang|kort|hoog|laag|groot|klein|goedkoop|duur|snel|zwaar|be)ste?"
-    r"|naj\p{L}{4,}|самы\p{L}+|наи\p{L}{4,}|en (?:çok|az|büyük|küçük|eski|yeni|uzun|kısa|yüksek|ucuz|pahalı|iyi))\b"
-    r"|最|一番|가장|제일|ที่สุด",
-    regex.I,
-)
-"""A superlative: what has one as the question does may answer it, and what has none only tells of one of the things."""
 NUMBERED = regex.compile(r"\d+(?:\.\d+)*")
 NEGATION = regex.compile(
     r"\b(?:not|no|never|none|without|\p{L}+n['’]t|cannot|nicht|kein\w*|nie|ohne|ne|pas|jamais|sans|aucun\w*|nunca|sin|non"
@@ -114,13 +90,11 @@ class Asked:
         keys: Its words.
         names: The stems and pairs that belong to a name.
         numbers: Its numbers, such as "2.2".
-        head: The stem of what is asked for, such as "code" in "What is the gate code?"; "" if the words do not say.
         plural: Whether it asks for several things.
         of_now: Whether it asks what holds now.
         opposites: The words that its words are with or without a prefix that turns them into the opposite.
         measure: The words beside values of what it asks for, such as "born" for "how old".
         measured: Those of its stems that ask for it.
-        superlative: Whether it has a superlative.
         time: The time that it asks about ("in 1998", "before 2001"); None if it names none.
     """
 
@@ -138,13 +112,11 @@ class Asked:
     keys: frozenset[str]
     names: frozenset[str]
     numbers: frozenset[str]
-    head: str
     plural: bool
     of_now: bool
     opposites: frozenset[str]
     measure: frozenset[str]
     measured: frozenset[str]
-    superlative: bool
     time: Dated | None
 
     @property
@@ -203,13 +175,11 @@ def asked_of(context: Context, text: str) -> Asked:
         frozenset(word.key for word in question.words),
         names,
         frozenset(NUMBERED.findall(question.text)),
-        _head(question.text, content) if kind_of(question.text) != "definition" else "",
         _PLURAL.search(text) is not None,
         asks_of_now(question.text),
         frozenset(other for word, _ in content for other in _opposites(word.key)),
         frozenset(measure.words if measure else ()),
         frozenset(stem for word, stem in content if measure and word.key in measure.phrase),
-        SUPERLATIVE.search(question.text) is not None,
         _time_in(question.text),
     )
 
@@ -221,13 +191,6 @@ def _time_in(text: str) -> Dated | None:
         return None
     first, last = min(each.first or "" for each in dates), max(each.last or "9999" for each in dates)
     return Dated(first or None, last if last != "9999" else None, dates[0].precision)
-
-
-def _head(text: str, content: Sequence[tuple[Word, str]]) -> str:
-    """Return the stem of the last content word of what a question asks for."""
-    asked = _HEAD.search(text)
-    stems = [stem for word, stem in content if asked and asked.start("noun") <= word.start < asked.end("noun")]
-    return stems[-1] if stems else ""
 
 
 def _opposites(word: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from math import ceil, log, log2
 
 import numpy as np
 import regex
-from conspectus.query.answer_writing.asked import CASED, NEGATION, NUMBERED, PATTERNS, SUPERLATIVE, Asked
+from conspectus.query.answer_writing.asked import CASED, NEGATION, NUMBERED, PATTERNS, Asked
 from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, word_count
 from conspectus.query.answer_writing.full_sentence import TELLS
 from conspectus.query.answer_writing.life_dates import LIFE_WORDS, tells_life
@@ -23,14 +23,14 @@ from conspectus.storage.text.names import UNSPACED, word_keys, words
 from conspectus.storage.text.words import base_form, transliterated
 
 STATEMENT_FEATURES = (
-    "names", "names of context", "names around", "missing name", "no names",
-    "words", "related words", "words of neighbours", "words of passage",
-    "all words", "names and words", "words in order", "number", "cosine", "no cosine",
+    "names", "missing name", "no names",
+    "words", "words of neighbours", "words of passage",
+    "all words", "words in order", "number", "cosine", "no cosine",
     "another language", "cosine in another language", "meaning of words", "missing meaning", "no meaning",
     "rank", "margin", "position", "has the kind", "lacks the kind", "distance to the kind", "definition",
-    "has the measure", "lacks the measure", "missing head", "list", "list asked for",
+    "has the measure", "lacks the measure", "list", "list asked for",
     "length", "line", "row", "code", "in the time", "at another time",
-    "missing superlative", "negation differs",
+    "negation differs",
 )  # fmt: skip
 """The features of a statement for a question, in the order of the weights."""
 NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage", "negation differs")
@@ -253,21 +253,15 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
         count, clause = word_count(each.text), NUMBERED.match(each.text.lstrip("§ ([#v"))
         kind, distance = kind_in(asked, each.text)
         beside = has.around | has.passage
-        names, words_told = _share(asked, has.covers, names=True), _share(asked, has.covers)
-        names_above, names_beside = _share(asked, has.near, names=True), _share(asked, beside, names=True)
-        words_above, related = _share(asked, has.near), _share(asked, has.related)
+        words_told = _share(asked, has.covers)
         rows.append((
-            names,
-            names_above,
-            names_beside,
+            _share(asked, has.covers, names=True),
             _rarest(asked, asked.names - has.covers - has.near - has.related - beside),
             float(not asked.names),
             words_told,
-            related,
             _share(asked, has.around),
             _share(asked, has.passage),
             float(has.covers | has.near | has.related == asked.weights.keys()),
-            (names + names_above + names_beside or float(not asked.names)) * (words_told + words_above + related),
             words_told * (1 - has.first),
             float(clause is not None and clause[0] in asked.numbers),
             of_meaning[0],
@@ -285,7 +279,6 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(asked.of_what_it_is and _defines(asked, has, each.text)),
             float(has.measure is True),
             float(has.measure is False),
-            float(bool(asked.head) and asked.head not in has.told),
             float(each.kind == "item"),
             float(each.kind == "item" and asked.plural),
             log(1 + count),
@@ -293,7 +286,6 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(each.kind in ROWS),
             float(each.kind == "code"),
             *times,
-            float(asked.superlative and not any(SUPERLATIVE.search(text) for text in (each.text, *each.context))),
             float(has.contrary),
         ))  # fmt: skip
     return np.array(rows, np.float64).reshape(len(rows), len(STATEMENT_FEATURES))
