@@ -48,7 +48,9 @@ FEWEST_FINDINGS, MOST_FINDINGS, MOST_WORDS = 5, 10, 1000
 """The extent that the prompt asks for: as many findings as GraphRAG, on two pages, so that many fit together."""
 
 GIVES_UP_AFTER = 8
-"""So many unusable reports, and no usable one: the model cannot write any, and is not asked for the others."""
+"""After so many unusable reports, a model is not asked for the others if most of its reports so far were unusable."""
+MOSTLY = 4
+"""So many unusable reports for each usable one are most: a small model writes one now and then by chance."""
 
 _Answered = tuple[ReportAnswer, Supported, list[Failure]]
 """A reply, its supported findings, and failures for the others."""
@@ -145,8 +147,9 @@ class _Writing:
         if not text:
             return self._lost(community, "no record fits into reports.max_input_tokens", "")
         async with self._running:
-            if self._unusable >= GIVES_UP_AFTER and not self._usable:
-                return self._lost(community, "not asked for", f"none of {self._unusable} reports was usable")
+            if self._unusable >= max(GIVES_UP_AFTER, MOSTLY * self._usable):
+                reason = f"{self._unusable} of {self._unusable + self._usable} reports were unusable"
+                return self._lost(community, "not asked for", reason)
             try:
                 answer, found, failures = await self._answer(community, text, cited)
             except Deferred:
