@@ -125,4 +125,6 @@ def decision_of(context: Context, reading: GraphReading) -> Decision:
         Considered(in_words(predicates, candidate), candidate is reading.best and reading.answered, "", candidate.score)
         for candidate in reading.candidates[:_SHOWN]
     )
-    return Decision("reading", 0, "", considered, reading.declined or "answered")
+    starts = reading.best.legs if reading.best else ()
+    at = ", ".join(dict.fromkeys(spoken(predicates.graph.names[leg.start]) for leg in starts))
+    return Decision("reading", 0, at or "nothing", considered, reading.declined or "answered")

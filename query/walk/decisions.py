@@ -89,10 +89,8 @@ class Verdict:
         names: The answer entities, best first.
         relations: Relation rows that support the answer, best first.
         passages: Passages that support it.
-        considered: Candidate answers, for the trace.
         calls: Calls of a language model.
         why: The reason for a failure.
-        lack: Without a model: what the graph lacks for an answer, "" if unknown.
         repeats: The model's answer only repeats itself, the question or the prompt.
     """
 
@@ -102,10 +100,8 @@ class Verdict:
     names: tuple[str, ...] = ()
     relations: tuple[int, ...] = ()
     passages: tuple[Passage, ...] = ()
-    considered: tuple[Considered, ...] = ()
     calls: int = 0
     why: str = ""
-    lack: str = ""
     repeats: bool = False
 
 
@@ -162,4 +158,4 @@ def log_verdict(log: WalkLog, stage: str, depth: int, verdict: Verdict, at: str 
     """Log a verdict."""
     detail = "; ".join(part for part in (verdict.text[:200], verdict.why) if part)
     outcome = "sufficient" if verdict.sufficient else "not sufficient"
-    log.add(stage, depth, at, verdict.considered, f"{outcome}: {detail}" if detail else outcome, verdict.calls)
+    log.add(stage, depth, at, outcome=f"{outcome}: {detail}" if detail else outcome, calls=verdict.calls)

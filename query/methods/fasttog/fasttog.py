@@ -10,7 +10,7 @@ algorithm 1. A walk grows W chains of communities from the subjects of the quest
 3. A chain ends if no candidate helps; a walk ends with an answer, or when all chains have ended.
 
 The local community search is algorithm 2 (local_search.py), a model makes the choices and reasons (pruning_llm.py),
-or the readings of the question do.
+without one the best reading of the question answers (`methods/tog/by_reading.py`).
 Differences from the paper: the text of an ended chain remains evidence, and no question is asked twice about the same
 evidence. With a model the calls are at most 1 for the subjects, 1 + W·D choices, 1 + D reasonings, and those of the
 fallback: WD + D + 3 + f.
@@ -23,9 +23,6 @@ from conspectus.prompts.language_model import LanguageModel
 from conspectus.prompts.replies.structured import CountedModel
 from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.citations.marks import UNVERIFIED
-from conspectus.query.context import Context
-from conspectus.query.graph_question.answer import decision_of, said
-from conspectus.query.graph_question.reader import GraphReading, read_graph_question
 from conspectus.query.methods.fasttog.local_search import (
     CommunityCandidate,
     CommunityChain,
@@ -34,6 +31,7 @@ from conspectus.query.methods.fasttog.local_search import (
     Searched,
 )
 from conspectus.query.methods.fasttog.pruning_llm import LlmCommunityPolicy, name_subjects
+from conspectus.query.methods.tog.by_reading import answer_by_reading
 from conspectus.query.question.topics import find_topics
 from conspectus.query.types import Answer, Evidence, Say, Step, Topics, ignore_pieces
 from conspectus.query.types.trace import Chain, Considered, Hop
@@ -48,7 +46,7 @@ class CommunityWalk:
     """One walk: W chains of communities, each grown from its last one (algorithm 1)."""
 
     search: CommunitySearch
-    policy: "LlmCommunityPolicy | OfflineCommunityPolicy"
+    policy: LlmCommunityPolicy
     subjects: tuple[int, ...]
     log: WalkLog = field(default_factory=WalkLog)
     chains: list[CommunityChain] = field(default_factory=list)
@@ -68,11 +66,6 @@ class CommunityWalk:
             stepped = [await self._step(depth, number, chain) for number, chain in alive]
             if any(stepped):
                 verdict = await self._reason(depth)
-        if not verdict.sufficient:
-            final = await self.policy.finish(self.chains, verdict)
-            if final is not verdict:
-                verdict = final
-                log_verdict(self.log, "answer", self.depth, verdict, f"{len(self.chains)} chains")
         for chain in self.chains:
             hops = [hop for step in chain.steps for hop in hops_of(self.search.graph, step)]
             communities = (chain.steps[0].origin, *(step.nodes for step in chain.steps))
@@ -167,27 +160,21 @@ def _pooled(candidates: Sequence[CommunityCandidate]) -> list[CommunityCandidate
 
 
 class FastToG(TopicMethod):
-    """FastToG (Liang and Gu 2025, algorithm 1): answers from chains of communities; without a model, no fallback."""
+    """FastToG (Liang and Gu 2025, algorithm 1): answers from chains of communities."""
 
     async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
         """Return the answer of a walk from the given subjects, or those that a model or the question reader finds."""
         with assembling(question, self._name) as assembly:
-            subjects = find_topics(self._context, question, given, step="subjects") if given is not None else None
             if self._model is None:
-                return await self._offline(assembly, subjects, say)
+                answer = answer_by_reading(assembly, self._context, given, "subjects")
+                say(answer.text)
+                return answer
+            subjects = find_topics(self._context, question, given, step="subjects") if given is not None else None
             model = CountedModel(self._model)
             subjects = subjects or await self._named_subjects(assembly, model)
             subjects = subjects or find_topics(self._context, question, step="subjects")
             policy = LlmCommunityPolicy(self._context, model, question, subjects.rows)
             return await self._walk(assembly, subjects, policy, say, model)
-
-    async def _offline(self, assembly: Assembly, given: Topics | None, say: Say) -> Answer:
-        """Walk along the best reading of the question, from the given subjects or its own."""
-        reading = read_graph_question(self._context, assembly.question, given.rows if given else None)
-        starts = tuple(dict.fromkeys(leg.start for leg in reading.best.legs)) if reading.best else ()
-        names = ", ".join(spoken(open_graph(self._context).names[row]) for row in starts)
-        subjects = given or Topics(starts, Step("subjects", f"{names or 'nothing'} of the graph is named"))
-        return await self._walk(assembly, subjects, OfflineCommunityPolicy(self._context, reading), say)
 
     async def _named_subjects(self, assembly: Assembly, model: LanguageModel) -> Topics | None:
         """Return the subjects that the model names; None (and a step) if the graph has none of them."""
@@ -205,9 +192,9 @@ class FastToG(TopicMethod):
         self,
         assembly: Assembly,
         subjects: Topics,
-        policy: "LlmCommunityPolicy | OfflineCommunityPolicy",
+        policy: LlmCommunityPolicy,
         say: Say,
-        model: CountedModel | None = None,
+        model: CountedModel,
     ) -> Answer:
         near = predicate_vectors(self._context) @ self._context.embedder.embed_query(assembly.question)
         search = CommunitySearch(open_graph(self._context), self._context.settings.fasttog, near)
@@ -226,9 +213,8 @@ class FastToG(TopicMethod):
                 evidence=evidence,
                 unproved=UNVERIFIED,
             )
-        elif model is None or not self._context.settings.walk.own_knowledge:
-            if model:
-                model.check(answered=False)
+        elif not self._context.settings.walk.own_knowledge:
+            model.check(answered=False)
             lack = f" {verdict.why[:1].upper()}{verdict.why[1:]}." if verdict.why else ""
             nothing = unanswered(self._context, assembly.question)
             answer = assembly.assemble(f"{nothing}{lack}", evidence=evidence)
@@ -242,55 +228,3 @@ class FastToG(TopicMethod):
                 answer = replace(answer, text=f"{own.text} {UNVERIFIED}")
         say(answer.text)
         return answer
-
-
-@dataclass(slots=True)
-class OfflineCommunityPolicy:
-    """Chooses communities by the best reading of a question."""
-
-    context: Context
-    reading: GraphReading
-    _wanted: frozenset[int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        answer = self.reading.answer if self.reading.answered else None
-        self._wanted = frozenset(answer.relations) if answer else frozenset()
-
-    async def pick(
-        self, chain: Sequence[CommunityCandidate], candidates: Sequence[CommunityCandidate], most: int
-    ) -> Choice:
-        """Choose the candidates with most triples of the answer that the chain lacks."""
-        held = {row for step in chain for row in step.relations}
-        missing = self._wanted - held
-        scores = tuple(float(len(missing.intersection(candidate.relations))) for candidate in candidates)
-        ranked = sorted(range(len(candidates)), key=lambda place: (-scores[place], place))
-        picked = tuple(place for place in ranked if scores[place] > 0)[:most]
-        why = "" if picked else "no community holds a triple of the best reading"
-        return Choice(picked, tuple(scores[place] for place in picked), why=why)
-
-    async def reason(self, chains: Sequence[CommunityChain]) -> Verdict:
-        """Answer as soon as the chains contain all triples of the answer."""
-        left = len(self._wanted - _held(chains))
-        if self._wanted and not left:
-            return await self.finish(chains, Verdict(False))
-        return Verdict(False, why=self.reading.declined or f"{left} triples of the best reading are not held yet")
-
-    async def finish(self, chains: Sequence[CommunityChain], verdict: Verdict, /) -> Verdict:
-        """Return the answer of the reading: the entities whose triples are in the chains, or all if none is."""
-        answer, considered = self.reading.answer, decision_of(self.context, self.reading).considered
-        if not self.reading.answered or answer is None:
-            return replace(verdict, why=self.reading.declined, considered=considered)
-        held = _held(chains)
-        found = tuple(each for each in answer.found if set(each.relations) <= held) or answer.found
-        query = self.reading.query
-        if query is None or query.form != "things" or query.things.order:
-            found = answer.found
-        shown = replace(answer, found=found)
-        relations = tuple(row for row in answer.relations if row in held) if found != answer.found else answer.relations
-        text, names = said(self.context, replace(self.reading, answer=shown))
-        return Verdict(True, text, names=names, relations=relations, considered=considered)
-
-
-def _held(chains: Sequence[CommunityChain]) -> set[int]:
-    """Return the relations in the chains."""
-    return {row for chain in chains for step in chain.steps for row in step.relations}

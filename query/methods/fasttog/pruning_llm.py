@@ -98,10 +98,6 @@ class LlmCommunityPolicy:
         names = names_as_written(graph, reply.names, ends)
         return Verdict(True, reply.answer, names=names, relations=relations, calls=1, why=why)
 
-    async def finish(self, _chains: Sequence[CommunityChain], verdict: Verdict, /) -> Verdict:
-        """Return the last verdict: it covers all chains; the fallback is not part of the walk."""
-        return verdict
-
     def _in_words(self, entities: Iterable[int]) -> str:
         return ", ".join(sorted(spoken(self._graph.names[row]) for row in entities))
 

@@ -47,12 +47,11 @@ from conspectus.query.methods.tog.beam import (
     BeamState,
     DirectedPredicate,
     chain_to,
-    discover,
-    extend,
+    follow,
     path_label,
     restrict,
-    returns_to_start,
 )
+from conspectus.query.methods.tog.by_reading import chains_of
 from conspectus.query.methods.tog.evidence import (
     WalkPassages,
     beam_answer,
@@ -128,22 +127,6 @@ class RelationPath:
         return " ".join([spoken(graph.names[self.start]), *said])
 
 
-def ground(graph: KnowledgeGraph, plan: RelationPath) -> BeamPath:
-    """Follow a plan in the graph as far as possible; the path has no relations if the first step fails.
-
-    A step that the graph states only in the other direction is followed in that direction.
-    """
-    path = BeamPath(np.array([plan.start], np.int64))
-    for step in plan.steps:
-        options = {option.relation: option for option in discover(graph, path)}
-        option = options.get(step) or options.get(step._replace(outgoing=not step.outgoing))
-        longer = extend(path, option) if option else None
-        if longer is None or returns_to_start(longer):
-            break
-        path = longer
-    return path
-
-
 class Plan(TopicMethod):
     """Answers from planned relation paths that are looked up in the graph, with or without a language model."""
 
@@ -159,7 +142,7 @@ class Plan(TopicMethod):
 
     def _read(self, assembly: Assembly, given: Sequence[str] | None) -> Answer:
         """Return the answer of the first candidate that accounts for the question."""
-        context, graph, log = self._context, open_graph(self._context), WalkLog()
+        context, log = self._context, WalkLog()
         topics = find_topics(context, assembly.question, given) if given is not None else None
         if topics:
             assembly.add(topics.step)
@@ -174,13 +157,8 @@ class Plan(TopicMethod):
                 chosen = reading
                 break
         log.add("plans", 1, "", tried, f"{len(tried)} tried, {sum(each.kept for each in tried)} kept")
-        if chosen.answered and chosen.best:
-            plans = [
-                RelationPath(leg.start, tuple(DirectedPredicate(*step) for step in leg.steps))
-                for leg in chosen.best.legs
-            ]
-            paths = [path for plan in plans if (path := ground(graph, plan)).relations]
-            log.chains += [chain_to(path, int(path.entities[0])) for path in paths]
+        if chosen.answered:
+            log.chains += chains_of(context, chosen)
         return answer_of(assembly, context, chosen, Evidence(walk=log.trace()))
 
 
@@ -320,7 +298,7 @@ class _Planner:
         Partial paths are used only if no plan can be followed to its end. Ends shared by several plans come first.
         """
         graph = self._graph
-        grounded = [(plan, ground(graph, plan)) for plan in plans]
+        grounded = [(plan, follow(graph, plan.start, plan.steps)) for plan in plans]
         whole = [path for plan, path in grounded if len(path.relations) == len(plan.steps)]
         kept = whole or [path for _, path in grounded if path.relations]
         considered = []

@@ -4,7 +4,7 @@ Sun et al. 2024, "Think-on-Graph" (arXiv 2307.07697, section 2), and Ma et al. 2
 2407.10805, section 3): find the relations of the topic entities and prune them; find the entities behind them and prune
 them; judge whether the evidence suffices; continue from the remaining entities.
 
-All decisions are made by a language model (pruning_llm.py), or by the readings of the question (pruning_offline.py).
+All decisions are made by a language model (pruning_llm.py).
 """
 
 from collections.abc import Sequence
@@ -83,6 +83,23 @@ def extend(path: BeamPath, option: RelationOption) -> BeamPath:
     """Return the path extended by an option, to all entities that it reaches, ascending (ToG-2, equation 4)."""
     entities = np.unique(option.edges.neighbours)
     return BeamPath(entities, (*path.relations, option.relation), (*path.edges, option.edges))
+
+
+def follow(graph: WalkGraph, start: int, steps: Sequence[tuple[int, bool]]) -> BeamPath:
+    """Follow predicates with directions from an entity as far as possible; no relations if the first step fails.
+
+    A step that the graph states only in the other direction is followed in that direction.
+    """
+    path = BeamPath(np.array([start], np.int64))
+    for predicate, outgoing in steps:
+        options = {option.relation: option for option in discover(graph, path)}
+        relation = DirectedPredicate(predicate, outgoing)
+        option = options.get(relation) or options.get(relation._replace(outgoing=not outgoing))
+        longer = extend(path, option) if option else None
+        if longer is None or returns_to_start(longer):
+            break
+        path = longer
+    return path
 
 
 def restrict(path: BeamPath, entities: Sequence[int]) -> BeamPath:

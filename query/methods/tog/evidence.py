@@ -22,7 +22,7 @@ from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import CONTEXT_CHUNKS, BeamPath, BeamState, EvidenceText, hops_to
 from conspectus.query.types import Answer, Evidence, Passage
-from conspectus.query.walk.decisions import Verdict, WalkLog
+from conspectus.query.walk.decisions import WalkLog
 from conspectus.query.walk.graph import WalkGraph, is_id, near_names, open_walk_graph, predicate_words, sentence, spoken
 from conspectus.query.walk.passages import (
     chunks_named_in,
@@ -37,7 +37,7 @@ from conspectus.storage.errors import SettingsError
 from conspectus.storage.text.names import words
 
 if TYPE_CHECKING:
-    from conspectus.query.methods.tog.pruning_offline import OfflineBeamPolicy
+    from conspectus.query.methods.tog.by_reading import ReadingWalk
 
 # Texts behind candidates
 
@@ -243,24 +243,22 @@ class QuotesBehindPath:
     score: float
 
 
-def read_behind_paths(
-    context: Context, paths: Sequence[BeamPath], guide: "OfflineBeamPolicy"
-) -> QuotesBehindPath | None:
-    """Return the sentences that best match the unmatched words of a path, or None.
+def read_behind_paths(context: Context, walk: "ReadingWalk") -> QuotesBehindPath | None:
+    """Return the sentences that best match the unmatched words of a path of a walk, or None.
 
     This is how ToG-2 combines graph and documents without a model: the documents about the entity at the end of a path
     are searched for the clue, i.e. the unmatched words of the question, and the entity's name.
     """
     found: list[QuotesBehindPath] = []
-    for path in paths:
-        if path.relations and len(path.entities) <= _MOST_ENDS:
-            found += _read_behind(context, path, guide)
+    for path in walk.visited:
+        if len(path.entities) <= _MOST_ENDS:
+            found += _read_behind(context, path, walk)
     return max(found, key=lambda quotes: (quotes.score, -len(quotes.path.relations)), default=None)
 
 
-def _read_behind(context: Context, path: BeamPath, guide: "OfflineBeamPolicy") -> list[QuotesBehindPath]:
+def _read_behind(context: Context, path: BeamPath, walk: "ReadingWalk") -> list[QuotesBehindPath]:
     graph = open_walk_graph(context)
-    clue, path_score = guide.clue([path]), guide.score(path)
+    clue, path_score = walk.clue(path), walk.score(path)
     weights = asked_of(context, clue).weights
     found = []
     for entity in path.entities.tolist():
@@ -307,7 +305,7 @@ def beam_answer(
     assembly.depth = state.depth
     evidence = Evidence(passages, trace=tuple(assembly.trace), walk=log.trace())
     if not verdict.text:
-        return assembly.assemble(_nothing(context, assembly.question, verdict), evidence=evidence)
+        return assembly.assemble(unanswered(context, assembly.question), evidence=evidence)
     answer = answer_by_triples(
         assembly,
         context,
@@ -319,13 +317,6 @@ def beam_answer(
     )
     effort = BEST_EFFORT if not verdict.sufficient else "" if answer.citations or answer.triples else UNVERIFIED
     return replace(answer, text=f"{answer.text} {effort}".strip())
-
-
-def _nothing(context: Context, question: str, verdict: Verdict) -> str:
-    """Return the sentence that nothing supports an answer, with what the graph lacks, if known."""
-    lack = verdict.lack
-    nothing = unanswered(context, question)
-    return f"{nothing} {lack[:1].upper()}{lack[1:]}." if lack else nothing
 
 
 def answer_behind_path(assembly: Assembly, context: Context, behind: QuotesBehindPath, evidence: Evidence) -> Answer:

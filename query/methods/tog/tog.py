@@ -14,11 +14,11 @@ relation prunings, W entity prunings and 1 reasoning a round, and 1 final answer
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TypeAlias
 
 from conspectus.prompts.client.event_loop import gather_all
+from conspectus.prompts.language_model import LanguageModel
 from conspectus.prompts.replies.structured import CountedModel
-from conspectus.query.answering import TopicMethod, assembling
+from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.methods.tog.beam import (
     BeamPath,
     BeamState,
@@ -28,45 +28,44 @@ from conspectus.query.methods.tog.beam import (
     extend,
     path_label,
 )
+from conspectus.query.methods.tog.by_reading import answer_by_reading
 from conspectus.query.methods.tog.evidence import beam_answer
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
-from conspectus.query.methods.tog.pruning_offline import OfflineBeamPolicy, open_offline_policy
 from conspectus.query.question.topics import find_topics
 from conspectus.query.types import Answer, Say
 from conspectus.query.walk.decisions import WalkLog, log_choice, log_verdict
 from conspectus.query.walk.graph import WalkGraph, open_walk_graph
-
-BeamPolicy: TypeAlias = LlmBeamPolicy | OfflineBeamPolicy
-"""What makes the decisions of a walk. One that fails keeps nothing and gives the reason."""
 
 
 class Tog(TopicMethod):
     """Answers from paths of the graph; with or without a language model."""
 
     async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
-        context, settings = self._context, self._context.settings.tog
-        graph = open_walk_graph(context)
-        policy: BeamPolicy
-        counted = CountedModel(self._model) if self._model else None
-        if counted:
-            policy = LlmBeamPolicy(context, counted, question, combined=False, own_answer=True)
-            topics = find_topics(context, question, given, most=max(settings.width, 3))
-        else:
-            policy, topics = open_offline_policy(context, question, given)
-        log = WalkLog()
-        advance = partial(_advance, graph, policy, log, settings.width)
         with assembling(question, self._name) as assembly:
-            assembly.add(topics.step)
-            state = BeamState(question, policy.start(topics.rows))
-            await beam_search(state, policy, log, rounds=settings.depth, advance=advance)
-            if counted:
-                counted.check(answered=bool(state.verdict.text))
-            answer = beam_answer(assembly, context, state, log)
+            if self._model:
+                answer = await self._with_model(self._model, assembly, given)
+            else:
+                answer = answer_by_reading(assembly, self._context, given)
         say(answer.text)
         return answer
 
+    async def _with_model(self, model: LanguageModel, assembly: Assembly, given: Sequence[str] | None) -> Answer:
+        context, settings, question = self._context, self._context.settings.tog, assembly.question
+        counted = CountedModel(model)
+        policy = LlmBeamPolicy(context, counted, question, combined=False, own_answer=True)
+        topics = find_topics(context, question, given, most=max(settings.width, 3))
+        assembly.add(topics.step)
+        log = WalkLog()
+        advance = partial(_advance, open_walk_graph(context), policy, log, settings.width)
+        state = BeamState(question, policy.start(topics.rows))
+        await beam_search(state, policy, log, rounds=settings.depth, advance=advance)
+        counted.check(answered=bool(state.verdict.text))
+        return beam_answer(assembly, context, state, log)
 
-async def _advance(graph: WalkGraph, policy: BeamPolicy, log: WalkLog, width: int, state: BeamState) -> list[BeamPath]:
+
+async def _advance(
+    graph: WalkGraph, policy: LlmBeamPolicy, log: WalkLog, width: int, state: BeamState
+) -> list[BeamPath]:
     """Return the W best extended paths of one round (steps 1 to 3)."""
     options = [discover(graph, path) for path in state.paths]
     choices = await policy.keep_relations(state, options)
@@ -89,7 +88,7 @@ async def _advance(graph: WalkGraph, policy: BeamPolicy, log: WalkLog, width: in
 
 async def beam_search(
     state: BeamState,
-    policy: BeamPolicy,
+    policy: LlmBeamPolicy,
     log: WalkLog,
     *,
     rounds: int,

@@ -27,6 +27,7 @@ from conspectus.prompts.replies.structured import CountedModel
 from conspectus.query.answer_writing.extractive import quote_evidence
 from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.context import Context, IndexRetriever
+from conspectus.query.graph_question.answer import answer_of, steps_of
 from conspectus.query.graph_question.confidence import says_what_was_unmet
 from conspectus.query.methods.tog.beam import (
     CONTEXT_CHUNKS,
@@ -38,6 +39,7 @@ from conspectus.query.methods.tog.beam import (
     path_label,
     returns_to_start,
 )
+from conspectus.query.methods.tog.by_reading import ReadingWalk, read_from_topics, walk_of
 from conspectus.query.methods.tog.evidence import (
     WalkPassages,
     answer_behind_path,
@@ -48,8 +50,7 @@ from conspectus.query.methods.tog.evidence import (
     texts_of,
 )
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
-from conspectus.query.methods.tog.pruning_offline import open_offline_policy
-from conspectus.query.methods.tog.tog import BeamPolicy, beam_search
+from conspectus.query.methods.tog.tog import beam_search
 from conspectus.query.question.topics import find_topics
 from conspectus.query.types import Answer, Evidence, Say, Topics, ignore_pieces
 from conspectus.query.types.trace import Considered
@@ -93,13 +94,12 @@ def _apart(candidates: Sequence[BeamPath], ranked: Sequence[int], most: int) -> 
 
 @dataclass(slots=True, eq=False)
 class Tog2Walk:
-    """One walk of ToG-2. `visited` collects the paths kept in any round."""
+    """One walk of ToG-2 with a model."""
 
     context: Context
-    policy: BeamPolicy
+    policy: LlmBeamPolicy
     question: str
     log: WalkLog = field(default_factory=WalkLog)
-    visited: list[BeamPath] = field(default_factory=list)
     passages: WalkPassages = field(init=False)
     graph: WalkGraph = field(init=False)
     _read: list[EvidenceText] = field(default_factory=list)
@@ -155,9 +155,7 @@ class Tog2Walk:
         self.passages.add(ranked.texts)
         self._read = each_once([*top, *self._read], 2 * CONTEXT_CHUNKS)
         state.texts = self._read if state.last else each_once(self._read, CONTEXT_CHUNKS)
-        paths = [candidates[place] for place in kept]
-        self.visited += paths
-        return paths
+        return [candidates[place] for place in kept]
 
     async def _candidates(self, state: BeamState) -> list[BeamPath]:
         options = [discover(self.graph, path) for path in state.paths]
@@ -211,7 +209,7 @@ class Tog2(TopicMethod):
                 assembly.add(topics.step)
                 answer = await self._with_model(self._model, assembly, topics, given=given is not None)
             else:
-                answer = await self._offline(assembly, given)
+                answer = self._offline(assembly, given)
         say(answer.text)
         return answer
 
@@ -231,27 +229,27 @@ class Tog2(TopicMethod):
         counted.check(answered=bool(state.verdict.text))
         return beam_answer(assembly, self._context, state, walk.log, walk.passages.best())
 
-    async def _offline(self, assembly: Assembly, given: Sequence[str] | None) -> Answer:
+    def _offline(self, assembly: Assembly, given: Sequence[str] | None) -> Answer:
         """Return the answer of the best reading, or sentences of the documents if the graph does not account for the
         question; if only documents state the graph, they are quoted."""
         context = self._context
-        policy, topics = open_offline_policy(context, assembly.question, given)
+        reading, topics = read_from_topics(context, assembly.question, given)
         assembly.add(topics.step)
-        walk = Tog2Walk(context, policy, assembly.question)
-        state = await walk.run(topics.rows)
-        passages, verdict = walk.passages.best(), state.verdict
-        own_graph = has_imported_graph(context) or not stated_in_documents(context, verdict.relations)
-        if not has_documents(context) or (verdict.sufficient and own_graph):
-            return beam_answer(assembly, context, state, walk.log, passages)
-        evidence = Evidence(passages, trace=walk.log.steps(), walk=walk.log.trace())
+        walk = ReadingWalk(context, assembly.question, reading, topics.rows)
+        passages, imported = walk.passages.best(), has_imported_graph(context)
+        evidence = Evidence(passages, trace=steps_of(context, reading), walk=walk_of(context, reading))
+        stated = reading.answer.relations if reading.answer else ()
+        own_graph = imported or not stated_in_documents(context, stated)
+        if not has_documents(context) or (reading.answered and own_graph):
+            return answer_of(assembly, context, reading, evidence)
         assembly.over(len(passages), 0)
-        assembly.depth = state.depth
+        assembly.depth = max((len(path.relations) for path in walk.visited), default=0)
         quoted = quote_evidence(assembly, context, evidence, ignore_pieces)
-        behind = None if quoted.known else read_behind_paths(context, walk.visited, policy)
+        behind = None if quoted.known else read_behind_paths(context, walk)
         if behind:
             return answer_behind_path(assembly, context, behind, evidence)
-        if has_imported_graph(context) and not (quoted.known and says_what_was_unmet(policy.reading, quoted.text)):
-            return beam_answer(assembly, context, state, walk.log, passages)
+        if imported and not (quoted.known and says_what_was_unmet(reading, quoted.text)):
+            return answer_of(assembly, context, reading, evidence)
         return quoted
 
 
@@ -260,12 +258,13 @@ class Tog2Retriever(IndexRetriever):
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` best passages: of the topics, of the entities that the walk kept, and of the question."""
-        policy: BeamPolicy
-        if model := self._context.model:
-            policy, topics = _llm_policy(self._context, model, question), _linked(self._context, question)
-        else:
-            policy, topics = open_offline_policy(self._context, question)
-        walk = Tog2Walk(self._context, policy, question)
+        context, model = self._context, self._context.model
+        if model is None:
+            reading, topics = read_from_topics(context, question)
+            passages = ReadingWalk(context, question, reading, topics.rows).passages.best(k)
+            return Evidence(passages, (topics.step, *steps_of(context, reading)), walk=walk_of(context, reading))
+        topics = _linked(context, question)
+        walk = Tog2Walk(context, _llm_policy(context, model, question), question)
         await walk.run(topics.rows)
         return Evidence(walk.passages.best(k), trace=(topics.step, *walk.log.steps()), walk=walk.log.trace())
 

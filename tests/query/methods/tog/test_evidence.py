@@ -1,13 +1,15 @@
 """Reading behind a path: which path and which sentences are taken, and when there is nothing to be said."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import BeamPath, discover, extend
-from conspectus.query.methods.tog.evidence import read_behind_paths
+from conspectus.query.methods.tog.by_reading import ReadingWalk
+from conspectus.query.methods.tog.evidence import QuotesBehindPath, read_behind_paths
 from conspectus.query.question.topics import rows_of
 from conspectus.query.walk.graph import open_graph
 
@@ -19,19 +21,26 @@ def context(films_and_pages: Context) -> Context:
 
 
 @dataclass(frozen=True, slots=True)
-class FixedGuide:
-    """Gives every path the same clue, and a fixed score."""
+class FixedWalk:
+    """A walk along some paths, each with the same clue and a fixed score."""
 
+    visited: Sequence[BeamPath]
     words: str
-    scores: dict[int, float]
+    scores: dict[int, float] = field(default_factory=dict)
 
     def score(self, path: BeamPath) -> float:
         """Return the score of the path to the branch's first entity."""
         return self.scores.get(int(path.entities[0]), 0.0)
 
-    def clue(self, paths: Sequence[BeamPath]) -> str:
+    def clue(self, path: BeamPath) -> str:
         """Return what is open."""
         return self.words
+
+
+def behind(
+    context: Context, paths: Sequence[BeamPath], clue: str, scores: dict[int, float] | None = None
+) -> QuotesBehindPath | None:
+    return read_behind_paths(context, cast("ReadingWalk", FixedWalk(paths, clue, scores or {})))
 
 
 def path(context: Context, *names: str) -> BeamPath:
@@ -54,7 +63,7 @@ def test_the_path_that_is_worth_more_is_read_behind(context: Context) -> None:
         ({first: 0.6, second: 0.1}, first, "Tomas Reyle"),
         ({first: 0.1, second: 0.6}, second, "Karla Vint"),
     ):
-        found = read_behind_paths(context, [pelluci, tarn], FixedGuide("harbour was built engineer", worths))
+        found = behind(context, [pelluci, tarn], "harbour was built engineer", worths)
         assert found
         assert found.entity == best
         assert builder in " ".join(each.text for each in found.quotes)
@@ -63,11 +72,10 @@ def test_the_path_that_is_worth_more_is_read_behind(context: Context) -> None:
 @pytest.mark.parametrize("clue", ["ate breakfast Pelluci", "Pelluci", ""])
 def test_what_the_page_does_not_say_is_not_answered(clue: str, context: Context) -> None:
     branch = path(context, "Grey Heron", "Ada Mirren", "Pelluci")
-    assert read_behind_paths(context, [branch], FixedGuide(clue, {})) is None
+    assert behind(context, [branch], clue) is None
 
 
-def test_topics_and_things_without_a_page_are_not_read(context: Context) -> None:
-    guide = FixedGuide("harbour was built engineer", {})
-    assert read_behind_paths(context, [path(context, "Pelluci")], guide) is None
-    assert read_behind_paths(context, [path(context, "Port Alma", "1979")], guide) is None
-    assert read_behind_paths(context, [], guide) is None
+def test_things_without_a_page_are_not_read(context: Context) -> None:
+    clue = "harbour was built engineer"
+    assert behind(context, [path(context, "Port Alma", "1979")], clue) is None
+    assert behind(context, [], clue) is None
