@@ -271,13 +271,13 @@ def index_steps(build: Build) -> StepResults:
         overlap.settle()
 
         # Descriptions, communities, reports.
-        descriptions = said("descriptions", backend.describe)(documents, chunks, extraction)
+        descriptions = said("descriptions", backend.describe)(extraction)
         overlap.start(partial(_write_descriptions, linked=backend.describes), awaited(descriptions), embedding, writer)
         not_described = overlap.start(lambda described: described.failures, awaited(descriptions))
         overlap.settle()
-        division = said("communities", backend.divide)(documents, chunks, extraction)
+        division = said("communities", backend.divide)(extraction)
         overlap.start(writer.table, "communities", division.communities)
-        reports = said("reports", backend.report)(documents, chunks, extraction, division.communities)
+        reports = said("reports", backend.report)(extraction, division.communities)
         overlap.start(writer.table, "reports", reports.reports)
         overlap.start(writer.vectors, "reports", awaited(overlap.start(embedding.reports, reports.reports)))
         overlap.start(writer.table, "origins", origins(graph, knowledge) if graph else [])

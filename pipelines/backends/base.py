@@ -1,9 +1,9 @@
-"""The Protocol of a backend: the steps that differ with a language model, without one, or from files."""
+"""What a backend is: the steps that differ with a language model, without one, or from files."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 from conspectus.pipelines.resolution.corrections import Rule
 from conspectus.pipelines.runner import Pending, Progress, Runner
@@ -16,9 +16,6 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Failure, Relation, Report
 from conspectus.storage.settings import Settings
 from conspectus.storage.text.nlp import Annotation
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,55 +64,43 @@ class Reports:
     notes: tuple[str, ...] = ()
 
 
-class Backend(Protocol):
-    """Extracts, describes and reports. A backend serves one build, and its methods are called in the order below."""
+class Backend(ABC):
+    """Extracts, describes and reports. A backend serves one build, and its methods are called in the order below.
 
-    @property
-    def is_remote(self) -> bool:
-        """Whether it mostly waits for a server, so that other steps can run concurrently."""
-        ...
+    Attributes:
+        is_remote: Whether it mostly waits for a server, so that other steps can run concurrently.
+        describes: Whether descriptions are statements by a model or another program about an entity, and not
+            quotations.
+        model: The language model that extracts, which other steps may use too; None if there is none.
+    """
 
-    @property
-    def describes(self) -> bool:
-        """Whether descriptions are statements by a model or another program about an entity, and not quotations."""
-        ...
+    is_remote: bool = False
+    describes: bool = False
+    model: LanguageModel | None = None
 
-    @property
-    def model(self) -> LanguageModel | None:
-        """The language model that extracts, which other steps may use too; None if there is none."""
-        ...
-
+    @abstractmethod
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
-        """Return the statements of the chunks."""
-        ...
+        """Return the statements of the chunks. The other methods are about the same documents and chunks."""
 
-    def describe(
-        self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction
-    ) -> Pending[Descriptions]:
+    @abstractmethod
+    def describe(self, extraction: Extraction) -> Pending[Descriptions]:
         """Begin to describe entities and relations; reports may be written before all descriptions are."""
-        ...
 
-    def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:
+    @abstractmethod
+    def divide(self, extraction: Extraction) -> Division:
         """Return the communities of the entities."""
-        ...
 
-    def report(
-        self,
-        documents: Sequence[Document],
-        chunks: Sequence[Chunk],
-        extraction: Extraction,
-        communities: Sequence[Community],
-    ) -> Reports:
+    @abstractmethod
+    def report(self, extraction: Extraction, communities: Sequence[Community]) -> Reports:
         """Return the reports on the communities."""
-        ...
 
     def spending(self) -> tuple[Spending, ...]:
         """Return the calls to language models so far, by step and model."""
-        ...
+        return ()
 
     def retried(self) -> Retried:
         """Return the result of retrying incomplete cached replies."""
-        ...
+        return Retried()
 
 
 def open_backend(

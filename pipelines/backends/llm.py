@@ -8,7 +8,7 @@ from functools import partial
 from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
 from conspectus.pipelines.backends.nlp import AskedModel, NlpBackend
 from conspectus.pipelines.runner import Pending
-from conspectus.pipelines.steps.communities import Division, divide
+from conspectus.pipelines.steps.communities import Division
 from conspectus.pipelines.steps.descriptions import DescriptionWriter
 from conspectus.pipelines.steps.extract.llm import extract_chunks, guidance_of
 from conspectus.pipelines.steps.extract.merge import with_descriptions
@@ -36,7 +36,7 @@ class LlmBackend(NlpBackend):
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return the model's statements about each chunk, merged (GraphRAG, sections 3.1.2 and A.1)."""
-        settings = self._settings.extraction
+        self._documents, self._chunks, settings = documents, chunks, self._settings.extraction
         guidance = guidance_of(settings)
         asking = extract_chunks(documents, chunks, settings, self._asked.model, self._progress, guidance)
         extractions, lost = wait_for(asking)
@@ -52,41 +52,29 @@ class LlmBackend(NlpBackend):
             predicates=merged.predicates,
         )
 
-    def describe(
-        self,
-        documents: Sequence[Document],  # noqa: ARG002  (the protocol's)
-        chunks: Sequence[Chunk],
-        extraction: Extraction,
-    ) -> Pending[Descriptions]:
+    def describe(self, extraction: Extraction) -> Pending[Descriptions]:
         """Begin to summarise the descriptions of entities and relations from several chunks (section 3.1.3)."""
         self._asked.check()  # votes on names may be waiting
-        self._writer = wait_for(self._begin_descriptions(chunks, extraction))
+        self._writer = wait_for(self._begin_descriptions(extraction))
         return Pending(partial(_summed_up, self._writer, extraction))
 
-    def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:  # noqa: ARG002  (the protocol's)
+    def divide(self, extraction: Extraction) -> Division:
         """Return the communities of the stated relations (section 3.1.4)."""
-        known = extraction.knowledge
-        return divide(known.entities, known.relations, known.mentions, None, self._settings.communities, self._earlier)
+        return self._divided(extraction, None)
 
-    def report(
-        self,
-        documents: Sequence[Document],
-        chunks: Sequence[Chunk],
-        extraction: Extraction,
-        communities: Sequence[Community],
-    ) -> Reports:
+    def report(self, extraction: Extraction, communities: Sequence[Community]) -> Reports:
         """Return the model's reports (section 3.1.5). A report only waits for the descriptions of its own elements."""
         if not self._settings.reports_with:
-            return super().report(documents, chunks, extraction, communities)
+            return super().report(extraction, communities)
         if self._settings.build.batch and self._writer:
             wait_for(self._writer.all())
             self._asked.check()
-        reports = wait_for(self._report(documents, chunks, extraction, communities))
+        reports = wait_for(self._report(extraction, communities))
         self._asked.check()
         return reports
 
-    async def _begin_descriptions(self, chunks: Sequence[Chunk], extraction: Extraction) -> DescriptionWriter:
-        knowledge = extraction.knowledge
+    async def _begin_descriptions(self, extraction: Extraction) -> DescriptionWriter:
+        knowledge, chunks = extraction.knowledge, self._chunks
         name_of = {entity.id: entity.name for entity in knowledge.entities}
         claims: dict[str, list[str]] = {}
         about: dict[str, str] = {}
@@ -110,19 +98,11 @@ class LlmBackend(NlpBackend):
         """Wait for the descriptions of some elements, and of all claims, which are listed with their entities."""
         await writer.ready((*ids, *self._claims))
 
-    async def _report(
-        self,
-        documents: Sequence[Document],
-        chunks: Sequence[Chunk],
-        extraction: Extraction,
-        communities: Sequence[Community],
-    ) -> Reports:
+    async def _report(self, extraction: Extraction, communities: Sequence[Community]) -> Reports:
         if self._writer is None:
             raise ValueError("`describe` comes before `report`")
         writer = self._writer
-        written = self._written(
-            documents, chunks, extraction, communities, writer.texts, partial(self._all_ready, writer)
-        )
+        written = self._written(extraction, communities, writer.texts, partial(self._all_ready, writer))
         reporting = asyncio.create_task(written)
         # Both finish before the error of either is raised, because their calls are paid for.
         await gather_all([asyncio.create_task(writer.all()), reporting])

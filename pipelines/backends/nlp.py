@@ -7,7 +7,7 @@ extraction by the model).
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
+from conspectus.pipelines.backends.base import Backend, Descriptions, Extraction, Reports
 from conspectus.pipelines.resolution.corrections import Rule
 from conspectus.pipelines.runner import Pending, Progress, Ready, Runner, announced, no_progress
 from conspectus.pipelines.steps.communities import Division, Earlier, divide
@@ -63,15 +63,12 @@ class AskedModel:
         return self._retrying.retried if self._retrying else Retried()
 
 
-class NlpBackend:
+class NlpBackend(Backend):
     """Extracts with the pipeline of the settings and describes by quoting.
 
     Communities of an `earlier` version are preserved if possible. The model that is `asked` writes the reports if the
     settings say so; otherwise they quote. Names are split by `rules`.
     """
-
-    is_remote: bool = False
-    describes: bool = False
 
     def __init__(
         self,
@@ -90,13 +87,16 @@ class NlpBackend:
         self._progress = progress
         self._earlier = earlier
         self._asked: AskedModel | None = asked
-        self.model: LanguageModel | None = asked.model if asked and self.is_remote else None
+        self.model = asked.model if asked and self.is_remote else None
         self._rules = rules
         self._described: Sequence[Entity] = []
         self._sentences: Sentences | None = None
+        self._documents: Sequence[Document] = []
+        self._chunks: Sequence[Chunk] = []
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return names, noun phrases and the statements between them."""
+        self._documents, self._chunks = documents, chunks
         annotations, failures = self._annotations(documents, chunks)
         merged = announced(self._progress, "merge names", merge)(documents, chunks, annotations, self._rules)
         return Extraction(merged, [], annotations.leads(), failures)
@@ -110,67 +110,54 @@ class NlpBackend:
         choose = announced(self._progress, "choose terms", choose_terms)
         return choose(chunks, annotations, languages, documents), failures
 
-    def describe(
-        self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction
-    ) -> Pending[Descriptions]:
+    def describe(self, extraction: Extraction) -> Pending[Descriptions]:
         """Return each entity with its most central sentences; relations have the sentence that states them."""
         knowledge = extraction.knowledge
-        sentences = self._of(documents, chunks, extraction)
+        sentences = self._of(extraction)
         rows_of = sentences.placed.of_entity.of_each(arrow_of(Entity, knowledge.entities, ["id"])["id"])
         described = with_descriptions(knowledge.entities, (quoted(rows, sentences) for rows in rows_of))
         if self._asked:
             self._described = described
         return Ready(Descriptions(described, knowledge.relations, []))
 
-    def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:
+    def divide(self, extraction: Extraction) -> Division:
         """Return communities of entities that relations or sentences join."""
-        knowledge, sentences = extraction.knowledge, self._of(documents, chunks, extraction)
-        return divide(
-            knowledge.entities,
-            knowledge.relations,
-            knowledge.mentions,
-            sentences,
-            self._settings.communities,
-            self._earlier,
-        )
+        return self._divided(extraction, self._of(extraction))
 
-    def report(
-        self,
-        documents: Sequence[Document],
-        chunks: Sequence[Chunk],
-        extraction: Extraction,
-        communities: Sequence[Community],
-    ) -> Reports:
+    def _divided(self, extraction: Extraction, sentences: Sentences | None) -> Division:
+        known, settings = extraction.knowledge, self._settings.communities
+        return divide(known.entities, known.relations, known.mentions, sentences, settings, self._earlier)
+
+    def report(self, extraction: Extraction, communities: Sequence[Community]) -> Reports:
         """Return reports that quote the most informative sentences about a community, or those of the reporter."""
         if self._asked and self._settings.reports_with:
-            reports = Reports(*wait_for(self._written(documents, chunks, extraction, communities)))
+            reports = Reports(*wait_for(self._written(extraction, communities)))
             self._asked.check()
             return reports
-        sentences = self._of(documents, chunks, extraction)
+        sentences, n_chunks = self._of(extraction), len(self._chunks)
         entities, min_size = extraction.knowledge.entities, self._settings.reports.min_size
-        made = report_communities(communities, entities, sentences, len(chunks), min_size, documents)
+        made = report_communities(communities, entities, sentences, n_chunks, min_size, self._documents)
         self._sentences = None  # nothing is made of them any more
         return Reports(made, [])
 
     async def _written(
         self,
-        documents: Sequence[Document],
-        chunks: Sequence[Chunk],
         extraction: Extraction,
         communities: Sequence[Community],
         texts: Mapping[str, str] | None = None,
         when: WhenReady | None = None,
     ) -> tuple[list[Report], list[Failure]]:
         """Return the reports of the model; one that it did not write quotes the documents."""
-        known, settings = extraction.knowledge, self._settings.reports
+        known, settings, chunks = extraction.knowledge, self._settings.reports, self._chunks
         entities = self._described or known.entities
 
         def quoting(community: Community) -> Report | None:
-            sentences = self._of(documents, chunks, extraction)
-            made = report_communities([community], known.entities, sentences, len(chunks), settings.min_size)
+            made = report_communities([community], known.entities, self._of(extraction), len(chunks), settings.min_size)
             return made[0] if made else None
 
-        elements = Elements(entities, known.relations, extraction.claims, known.mentions, chunks, texts, len(documents))
+        elements = Elements(
+            entities, known.relations, extraction.claims, known.mentions, chunks, texts, len(self._documents)
+        )
         assert self._asked is not None, "the settings name a model"
         persona = read_tuned(self._settings.extraction).reports_as()
         return await write_reports(communities, elements, self._asked.model, settings, quoting, persona, when)
@@ -183,7 +170,8 @@ class NlpBackend:
         """Return the results of retries so far."""
         return self._asked.retried() if self._asked else Retried()
 
-    def _of(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Sentences:
+    def _of(self, extraction: Extraction) -> Sentences:
         """Return the sentences of the documents, indexed on first use."""
-        self._sentences = self._sentences or sentences_of(documents, chunks, extraction.knowledge.mentions)
+        mentions = extraction.knowledge.mentions
+        self._sentences = self._sentences or sentences_of(self._documents, self._chunks, mentions)
         return self._sentences

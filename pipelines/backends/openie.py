@@ -31,6 +31,7 @@ class OpenieLlmBackend(NlpBackend):
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return the model's statements about each chunk, merged."""
+        self._documents, self._chunks = documents, chunks
         persona = guidance_of(self._settings.extraction).persona
         extractions, failures = wait_for(extract_open(documents, chunks, self._asked.model, self._progress, persona))
         self._asked.check()
@@ -48,7 +49,7 @@ class OpenieFileBackend(NlpBackend):
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return the file's extractions of its documents, and the pipeline's of the others, merged."""
-        settings = self._settings
+        self._documents, self._chunks, settings = documents, chunks, self._settings
         stated, failures, note = _read(Path(settings.extraction.openie), documents, chunks, settings)
         others = [chunk for chunk in chunks if chunk.id not in stated]
         annotations, unread = self._annotations(documents, others)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
+from conspectus.pipelines.backends.base import Backend, Descriptions, Extraction, Reports
 from conspectus.pipelines.backends.llm import name_phrases
 from conspectus.pipelines.build_index import build_from
 from conspectus.pipelines.build_plan import BuildSource
@@ -28,9 +28,6 @@ from conspectus.pipelines.runner import Progress, Ready, Runner, no_progress
 from conspectus.pipelines.steps.communities import Division
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.reports.prompt import CitedRecord
-from conspectus.prompts.client.usage_and_cost import Spending
-from conspectus.prompts.language_model import LanguageModel
-from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.errors import UsageError
 from conspectus.storage.manifest import Manifest
 from conspectus.storage.records import Chunk, Community, Document, Failure, Span
@@ -89,34 +86,29 @@ def imported_summary(result: GraphragImport) -> dict[str, Any]:
 
 
 @dataclass
-class GraphragBackend:
+class GraphragBackend(Backend):
     """The backend of an import: it reads entities, relations, claims, communities and reports from the tables."""
 
     tables: Tables
     texts: ImportedTexts
-    is_remote: bool = False
     describes: bool = True
-    model: LanguageModel | None = None
+    _chunks: dict[str, Chunk] = field(default_factory=dict)
     _hierarchy: ImportedCommunities = field(default_factory=lambda: ImportedCommunities([], {}, []))
     _rows: ImportedRows = field(default_factory=lambda: ImportedRows([], [], [], {}, [], [], [], []))
 
-    def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:  # noqa: ARG002  (the protocol's)
+    def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:  # noqa: ARG002  (the backend's)
         """Return the entities, relations and claims of the tables, and their mentions in the chunks."""
-        rows = self._rows = imported_rows(self.tables, self.texts.chunks_of_unit, {chunk.id: chunk for chunk in chunks})
+        self._chunks = {chunk.id: chunk for chunk in chunks}
+        rows = self._rows = imported_rows(self.tables, self.texts.chunks_of_unit, self._chunks)
         mentions = mentions_of(rows.drafts, rows.relations, chunks)
         knowledge = Knowledge(rows.entities, rows.relations, mentions)
         return Extraction(knowledge, rows.claims, name_phrases(chunks, mentions), rows.failures, self._notes())
 
-    def describe(
-        self,
-        documents: Sequence[Document],  # noqa: ARG002  (the protocol's)
-        chunks: Sequence[Chunk],  # noqa: ARG002  (the protocol's)
-        extraction: Extraction,
-    ) -> Ready[Descriptions]:
+    def describe(self, extraction: Extraction) -> Ready[Descriptions]:
         """Return the descriptions of the tables."""
         return Ready(Descriptions(extraction.knowledge.entities, extraction.knowledge.relations, []))
 
-    def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:  # noqa: ARG002  (the protocol's)
+    def divide(self, extraction: Extraction) -> Division:
         """Return the hierarchy of the tables."""
         entity_of: dict[str, str] = {}
         for row, entity_id in zip(self.tables.entities, self._rows.entity_ids, strict=True):
@@ -124,29 +116,15 @@ class GraphragBackend:
         self._hierarchy = imported_communities(self.tables.communities, entity_of, extraction.knowledge)
         return Division(self._hierarchy.communities)
 
-    def report(
-        self,
-        documents: Sequence[Document],  # noqa: ARG002  (the protocol's)
-        chunks: Sequence[Chunk],
-        extraction: Extraction,
-        communities: Sequence[Community],  # noqa: ARG002  (the protocol's)
-    ) -> Reports:
+    def report(self, extraction: Extraction, communities: Sequence[Community]) -> Reports:  # noqa: ARG002  (the backend's)
         """Return the reports of the tables."""
-        chunk_of = {chunk.id: chunk for chunk in chunks}
+        chunk_of = self._chunks
         places = self._places(extraction, chunk_of)
         reports, failures, n_unknown = imported_reports(
             self.tables.community_reports, self._hierarchy.of_number, places, chunk_of
         )
         notes = (f"{n_unknown} references of reports name rows that do not exist",) if n_unknown else ()
         return Reports(reports, [*self._hierarchy.failures, *failures], notes)
-
-    def spending(self) -> tuple[Spending, ...]:
-        """Return nothing: no model is used."""
-        return ()
-
-    def retried(self) -> Retried:
-        """Return nothing: no model is used."""
-        return Retried()
 
     def _notes(self) -> tuple[str, ...]:
         tables, rows = self.tables, self._rows

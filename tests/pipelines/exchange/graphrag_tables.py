@@ -91,11 +91,10 @@ def imported(tables: Tables) -> tuple[ImportedTexts, Extraction, ImportedSummari
     """Return what an import makes of tables, without vectors and without a disk."""
     texts = imported_texts(tables)
     backend = GraphragBackend(tables, texts)
-    given = (texts.documents, texts.chunks)
-    extraction = backend.extract(*given)
-    described = backend.describe(*given, extraction).result()
-    communities = backend.divide(*given, extraction).communities
-    made = backend.report(*given, extraction, communities)
+    extraction = backend.extract(texts.documents, texts.chunks)
+    described = backend.describe(extraction).result()
+    communities = backend.divide(extraction).communities
+    made = backend.report(extraction, communities)
     told = ImportedSummaries(
         described.entities, described.relations, communities, made.reports, made.failures, made.notes
     )
