@@ -145,12 +145,6 @@ def _with_properties(context: Context, reading: GraphReading) -> GraphReading:
     return replace(reading, answer=answer, probability=float(bool(names)), declined=declined)
 
 
-def read_as(context: Context, reading: GraphReading, candidate: Candidate) -> GraphReading:
-    """Return a reading with the given candidate first, and that candidate's answer or why there is none."""
-    others = tuple(other for other in reading.candidates if other is not candidate)
-    return _executed(context, replace(reading, candidates=(candidate, *others)), candidate)
-
-
 def _executed(context: Context, reading: GraphReading, best: Candidate) -> GraphReading:
     predicates = open_predicates(context)
     query = query_of(predicates, reading.asked, best)

@@ -21,8 +21,6 @@ from conspectus.storage.errors import ModelError
 from conspectus.storage.text.normalise import entity_key
 
 _MAX_TOKENS = 1024
-_AGREEMENT = 0.8
-"""Share of the samples of ToG-2's first step that must agree (2407.10805, appendix)."""
 _SAMPLE_TEMPERATURE, _REASON_TEMPERATURE = 0.7, 0.0
 """Temperatures of the samples of self-consistency, and of a single answer."""
 
@@ -60,18 +58,6 @@ class Direct:
         answers = await sampled(self._context, self._model, self._prompt, question, self._samples)
         said, share = most_frequent(answers)
         return said, Step("samples", f"{len(answers)} of {self._samples} came, {share:.0%} say {said or 'nothing'}")
-
-
-async def agreed(context: Context, model: LanguageModel, question: str) -> tuple[str, Step]:
-    """Return the answer that enough of `tog.self_consistency` samples agree on ("" if none), and the trace step."""
-    chosen = context.settings.tog
-    answers = await sampled(context, model, "query/answer/cot", question, chosen.self_consistency)
-    said, share = most_frequent(answers)
-    agrees = bool(said) and share >= _AGREEMENT
-    detail = (
-        f"{share:.0%} of {chosen.self_consistency} samples say {said or 'nothing'}: {'enough' if agrees else 'too few'}"
-    )
-    return (said if agrees else ""), Step("self-consistency", detail)
 
 
 async def sampled(context: Context, model: LanguageModel, prompt: str, question: str, samples: int) -> list[str]:

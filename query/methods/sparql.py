@@ -2,7 +2,7 @@
 
 Without a model, the question reader (`query/graph_question`) builds a `GraphQuery` and runs it; the trace shows it as
 SPARQL. With a model, the model writes the query from the part of the graph's schema that the question needs. A query
-that fails or finds nothing is returned to the model with the reason, up to `sparql.repairs` times: at most
+that fails or finds nothing is returned to the model with the reason, up to `_REPAIRS` times: at most
 1 + `repairs` calls. In both cases the query is read-only, and the answer cites the triples that prove it.
 """
 
@@ -44,6 +44,7 @@ _AT_TOPIC, _BESIDE_TOPIC = 1.0, 0.5
 """Relevance added to a predicate's cosine if it occurs at a topic, or at a neighbour of a topic."""
 _SCHEMA_TOKENS = 2000  # of the predicates that a model is shown, so that its prompt stays short
 _MAX_TOKENS = 1024
+_REPAIRS = 2  # a model that has seen two errors repeats them
 _FENCED = regex.compile(r"```(?:sparql)?\s*\n(.*?)```", regex.DOTALL | regex.IGNORECASE)
 _BARE = regex.compile(r"(?m:^)\s*((?:PREFIX|SELECT|ASK)\b.*\}.*)", regex.DOTALL | regex.IGNORECASE)
 
@@ -115,7 +116,7 @@ class Sparql(TopicMethod):
         assembly.step("schema", f"{len(shown)} of {len(predicates(self._context))} predicates shown")
         names = self._names(question, about)
         prompt = messages("query/sparql", question=question, names=names, predicates=text(shown) or "(none)")
-        for _ in range(1 + self._context.settings.sparql.repairs):
+        for _ in range(1 + _REPAIRS):
             request = Request(prompt, STEP, schema=QueryReply, max_tokens=_MAX_TOKENS)
             reply = await model.complete(request)
             found, reason = self._tried(assembly, reply.text, cut_off=reply.is_cut_off)

@@ -54,6 +54,26 @@ def local_name(value: str) -> str:
     return unquote(re.split(r"[/#:]", value.rstrip("/#:"))[-1]) or value
 
 
+_NOT_READ = (
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#subject",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#predicate",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#object",
+    "http://www.w3.org/2000/01/rdf-schema#comment",
+    "http://www.w3.org/2002/07/owl#",
+    "http://www.w3.org/ns/prov#",
+    "http://purl.org/dc/terms/description",
+    "http://schema.org/description",
+    "http://wikiba.se/ontology#",
+    "http://www.wikidata.org/prop/P",
+    "http://dbpedia.org/ontology/wikiPage",
+    "http://dbpedia.org/property/wikiPage",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#Statement",
+    "urn:conspectus:vocabulary#",
+    "urn:conspectus:type:NAME",
+)
+"""Beginnings of the IRIs of predicates and things that are not read: descriptions and housekeeping answer nothing."""
+
+
 class Patterns:
     """Writes the queries to one endpoint according to its settings."""
 
@@ -61,8 +81,8 @@ class Patterns:
         self._labels = [iri(label) for label in settings.labels if _IRI.fullmatch(label)] or [iri(LABEL)]
         self._languages = ", ".join(literal(language) for language in (*settings.languages, ""))
         self._tags = [f"@{language}" for language in settings.languages if _LANGUAGE.fullmatch(language)]
-        begins = [f"!STRSTARTS(STR(?by), {literal(begin)})" for begin in settings.leave_out]
-        kept = [f"!STRSTARTS(STR(?other), {literal(begin)})" for begin in settings.leave_out]
+        begins = [f"!STRSTARTS(STR(?by), {literal(begin)})" for begin in _NOT_READ]
+        kept = [f"!STRSTARTS(STR(?other), {literal(begin)})" for begin in _NOT_READ]
         self._kept = f" && (!isIRI(?other) || ({' && '.join(kept)}))" if kept else ""
         self._read = " && ".join([f"?by NOT IN ({', '.join(self._labels)})", *begins])
 

@@ -22,13 +22,6 @@ class PprSettings(SettingsSection):
     )
 
 
-class HippoRagSettings(SettingsSection):
-    """HippoRAG 2: linking the question to facts. Damping and solver are those of `ppr`."""
-
-    facts: int = Field(5, ge=1, description="number of nearest facts, and maximum phrases of them used as seeds")
-    fact_filter: bool = Field(True, description="with a model: let it remove facts that do not help")
-
-
 class IrcotSettings(SettingsSection):
     """IRCoT: a model reasons sentence by sentence, with a retrieval for each sentence."""
 
@@ -91,7 +84,6 @@ class LocalSettings(SettingsSection):
 class DriftSettings(SettingsSection):
     """DRIFT search: a first answer from reports, then follow-up questions to local search."""
 
-    reports: int = Field(20, ge=1, description="number of nearest reports that the first answer is based on")
     follow_ups: int = Field(5, ge=0, description="maximum follow-up questions per round")
     rounds: int = Field(2, ge=0, description="rounds of follow-up questions")
 
@@ -150,9 +142,6 @@ class TogSettings(SettingsSection):
         description="with a model: answer questions, check claims or fill slots; `evaluate` takes the task of the "
         "suite if this is `qa`",
     )
-    self_consistency: int = Field(
-        0, ge=0, description="tog2, with a model: number of samples before the walk; if 80 % agree there is no walk"
-    )
 
 
 class PlanSettings(SettingsSection):
@@ -160,14 +149,6 @@ class PlanSettings(SettingsSection):
 
     rounds: int = Field(
         3, ge=1, description="with a model: maximum rounds of a plan and a reasoning; each is told what was tried"
-    )
-
-
-class SparqlSettings(SettingsSection):
-    """Structured questions over the graph, by SPARQL."""
-
-    repairs: int = Field(
-        2, ge=0, description="with a model: how often a query that is wrong or finds nothing is asked for again"
     )
 
 
@@ -181,33 +162,13 @@ class EndpointSettings(SettingsSection):
     languages: tuple[str, ...] = Field(
         ("en",), description="languages of names and texts, the preferred one first; those without a language count too"
     )
-    leave_out: tuple[str, ...] = Field(
-        (
-            "http://www.w3.org/1999/02/22-rdf-syntax-ns#subject",
-            "http://www.w3.org/1999/02/22-rdf-syntax-ns#predicate",
-            "http://www.w3.org/1999/02/22-rdf-syntax-ns#object",
-            "http://www.w3.org/2000/01/rdf-schema#comment",
-            "http://www.w3.org/2002/07/owl#",
-            "http://www.w3.org/ns/prov#",
-            "http://purl.org/dc/terms/description",
-            "http://schema.org/description",
-            "http://wikiba.se/ontology#",
-            "http://www.wikidata.org/prop/P",
-            "http://dbpedia.org/ontology/wikiPage",
-            "http://dbpedia.org/property/wikiPage",
-            "http://www.w3.org/1999/02/22-rdf-syntax-ns#Statement",
-            "urn:conspectus:vocabulary#",
-            "urn:conspectus:type:NAME",
-        ),
-        description="beginnings of the IRIs of predicates and things that are not read: descriptions, housekeeping",
-    )
     hops: int = Field(2, ge=1, description="without a model: distance from the named things up to which it is read")
     most_triples: int = Field(
         5000, ge=1, description="without a model: statements that are read for a question; of a smaller graph all are"
     )
     seconds: float = Field(20, gt=0, description="longest time of a reply, waiting included if the server asks for it")
 
-    @field_validator("labels", "languages", "leave_out", mode="before")
+    @field_validator("labels", "languages", mode="before")
     @classmethod
     def _from_commas(cls, value: object) -> object:
         return listed(value)
@@ -288,7 +249,6 @@ class AskingSections(Sections):
     """Settings of the methods that answer questions."""
 
     ppr: PprSettings = PprSettings.model_construct()
-    hipporag: HippoRagSettings = HippoRagSettings.model_construct()
     ircot: IrcotSettings = IrcotSettings.model_construct()
     rerank: RerankSettings = RerankSettings.model_construct()
     answer: AnswerSettings = AnswerSettings.model_construct()
@@ -301,7 +261,6 @@ class AskingSections(Sections):
     fasttog: FastTogSettings = FastTogSettings.model_construct()
     tog: TogSettings = TogSettings.model_construct()
     plan: PlanSettings = PlanSettings.model_construct()
-    sparql: SparqlSettings = SparqlSettings.model_construct()
     endpoint: EndpointSettings = EndpointSettings.model_construct()
     walk: WalkSettings = WalkSettings.model_construct()
     gretriever: GRetrieverSettings = GRetrieverSettings.model_construct()

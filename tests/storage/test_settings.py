@@ -57,12 +57,12 @@ def test_the_environment_can_give_lists_mappings_and_sections(monkeypatch: pytes
     monkeypatch.setenv("CONSPECTUS__CHUNKS", '{"chunk_size": 300, "chunk_overlap": 20}')
     monkeypatch.setenv("conspectus__chunks__chunk_overlap", "30")
     monkeypatch.setenv("CONSPECTUS__ENDPOINT__LANGUAGES", '["de", "en"]')
-    monkeypatch.setenv("CONSPECTUS__ENDPOINT__LEAVE_OUT", "urn:a, urn:b")
+    monkeypatch.setenv("CONSPECTUS__ENDPOINT__LABELS", "urn:a, urn:b")
     monkeypatch.setenv("CONSPECTUS__LLM__PRICES__SMALL__INPUT", "1")
     monkeypatch.setenv("CONSPECTUS__LLM__PRICES__SMALL__OUTPUT", "2.5")
     found = load_settings()
     assert (found.chunks.chunk_size, found.chunks.chunk_overlap) == (300, 30)
-    assert (found.endpoint.languages, found.endpoint.leave_out) == (("de", "en"), ("urn:a", "urn:b"))
+    assert (found.endpoint.languages, found.endpoint.labels) == (("de", "en"), ("urn:a", "urn:b"))
     assert found.llm.prices["small"].output == 2.5
     monkeypatch.setenv("CONSPECTUS__LLM__STEP_MODELS", "{broken")
     with pytest.raises(SettingsError, match=r"llm\.step_models: it must be YAML"):

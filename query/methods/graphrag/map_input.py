@@ -110,8 +110,11 @@ def selection_step(what: str, plural: str, units: Units | Sequence[Unit], note: 
     return Step("global", f"{what} {len(units)} {plural}, {n_tokens} tokens{note}")
 
 
+_NEAREST = 20  # of which each of the two calls of the primer reads ten, as many as its window holds
+
+
 def nearest_reports(context: Context, texts: Sequence[str]) -> list[ScoredUnit]:
-    """Return the `drift_search.reports` reports nearest to a question and to texts that may answer it, nearest first.
+    """Return the `_NEAREST` reports nearest to a question and to texts that may answer it, nearest first.
 
     The query is the mean of their vectors (HyDE: Gao et al. 2023, "Precise Zero-Shot Dense Retrieval without Relevance
     Labels"); no report is returned if the index has none.
@@ -125,7 +128,7 @@ def nearest_reports(context: Context, texts: Sequence[str]) -> list[ScoredUnit]:
         vectors += list(embedder.embed([embedder.windows(text)[0] for text in texts[1:]]))
     mean = np.mean(vectors, axis=0)
     unit = (mean / max(float(np.linalg.norm(mean)), 1e-12)).astype(np.float32)
-    cosines, rows = context.index.vectors("reports").search(unit[np.newaxis], context.settings.drift_search.reports)
+    cosines, rows = context.index.vectors("reports").search(unit[np.newaxis], _NEAREST)
     return [ScoredUnit(reports[row], score) for row, score in zip(rows[0].tolist(), cosines[0].tolist(), strict=True)]
 
 

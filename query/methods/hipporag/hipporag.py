@@ -29,6 +29,7 @@ from conspectus.storage.graph.pagerank import PageRank, personalized_pagerank
 from conspectus.storage.records import Entity, Relation
 from conspectus.storage.settings import PprSettings
 
+FACTS = 5  # that are nearest to the question, and phrases of them that seed the walk, as in the paper
 PASSAGE_WEIGHT = 0.05
 """Weight of the passages among the seeds (2502.14802, section 3.3)."""
 
@@ -124,7 +125,7 @@ class HippoRag2(MemoryRetriever):
     async def rank(self, question: str, k: int) -> MemoryRanking | Evidence:
         """Return the ranking of all passages, or the `k` best of dense retrieval if no fact remains.
 
-        1. The `hipporag.facts` triples nearest to the question; with a model, those that pass its filter.
+        1. The `FACTS` triples nearest to the question; with a model, those that pass its filter.
         2. If none remains: dense retrieval.
         3. The phrases of these facts seed the walk, see `phrase_seeds`, as do all passages, each with its cosine
            scaled over all passages to [0, 1], times `PASSAGE_WEIGHT`.
@@ -133,18 +134,18 @@ class HippoRag2(MemoryRetriever):
         Raises:
             ModelError: A model is configured and gives no reply.
         """
-        context, settings = self.context, self.context.settings.hipporag
+        context = self.context
         vector = open_question(context, question).vector
-        facts = nearest_facts(context, vector, settings.facts)
+        facts = nearest_facts(context, vector, FACTS)
         steps = [Step("facts", f"{len(facts.rows)} facts nearest to the question")]
         model = context.model
-        if model is not None and settings.fact_filter and len(facts.rows):
+        if model is not None and len(facts.rows):
             facts, filtered = await helpful_facts(context, model, question, facts)
             steps.append(filtered)
         if not len(facts.rows):
             return await _dense(context, question, k, tuple(steps), "no fact is kept")
         memory = open_memory(context)
-        phrases, mass = phrase_seeds(memory, facts, settings.facts)
+        phrases, mass = phrase_seeds(memory, facts, FACTS)
         steps.append(Step("seed", f"{'; '.join(fact_sentences(context, facts.rows))}: {len(phrases)} phrases"))
         near = PASSAGE_WEIGHT * passage_closeness(context, vector)
         nodes = np.concatenate([phrases, memory.n_phrases + np.arange(len(near))])

@@ -12,8 +12,7 @@ are grounded in the graph by a constrained search, and the reasoning sees the gr
 If the paths do not suffice, the model is shown in the next round what was tried, and plans again. After `plan.rounds` R
 the model may answer from its own knowledge, and the answer is marked so: at most 2R + 1 calls.
 
-Without a model, the plans are the candidate queries of the question (`query/graph_question`), best first. A candidate
-that leaves words of the question unexplained is declined, and the next one is tried.
+Without a model, the best reading of the question answers (`methods/tog/by_reading.py`).
 
 "How is X connected to Y?" is answered by the shortest paths between them, with or without a model, without any call.
 """
@@ -29,10 +28,6 @@ from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import CountedModel, ask_for
 from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.context import Context
-from conspectus.query.graph_question.answer import answer_of, in_words
-from conspectus.query.graph_question.candidates import Candidate
-from conspectus.query.graph_question.meanings import open_predicates
-from conspectus.query.graph_question.reader import read_as, read_graph_question
 from conspectus.query.methods.plan.connecting_paths import (
     arrow,
     connecting_paths,
@@ -51,7 +46,7 @@ from conspectus.query.methods.tog.beam import (
     path_label,
     restrict,
 )
-from conspectus.query.methods.tog.by_reading import chains_of
+from conspectus.query.methods.tog.by_reading import answer_by_reading
 from conspectus.query.methods.tog.evidence import (
     WalkPassages,
     beam_answer,
@@ -63,7 +58,7 @@ from conspectus.query.methods.tog.evidence import (
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
 from conspectus.query.question.tasks import as_question
 from conspectus.query.question.topics import find_topics, rows_of
-from conspectus.query.types import Answer, Evidence, Say, Topics
+from conspectus.query.types import Answer, Say, Topics
 from conspectus.query.types.trace import Considered, Hop
 from conspectus.query.walk.decisions import WalkLog, failure_reason, log_verdict
 from conspectus.query.walk.graph import (
@@ -89,8 +84,6 @@ _ENDS = 10
 """Maximum number of end entities per path: those shared with other paths and those nearest to the question."""
 _LIKE = 0.6
 """Minimum cosine between a relation that the graph lacks and the predicate used instead."""
-_READINGS = 6
-"""Maximum number of candidates tried without a model."""
 
 
 class PlannedPath(BaseModel):
@@ -136,43 +129,9 @@ class Plan(TopicMethod):
             if answer is None and self._model:
                 answer = await _Planner(self._context, self._model, assembly).run(given)
             elif answer is None:
-                answer = self._read(assembly, given)
+                answer = answer_by_reading(assembly, self._context, given)
         say(answer.text)
         return answer
-
-    def _read(self, assembly: Assembly, given: Sequence[str] | None) -> Answer:
-        """Return the answer of the first candidate that accounts for the question."""
-        context, log = self._context, WalkLog()
-        topics = find_topics(context, assembly.question, given) if given is not None else None
-        if topics:
-            assembly.add(topics.step)
-        first = read_graph_question(context, assembly.question, topics.rows if topics else None)
-        predicates, tried = open_predicates(context), list[Considered]()
-        chosen = first
-        for candidate in _distinct(first.candidates):
-            reading = first if candidate is first.best else read_as(context, first, candidate)
-            why = reading.declined or "it accounts for the question"
-            tried.append(Considered(in_words(predicates, candidate), reading.answered, why, candidate.score))
-            if reading.answered:
-                chosen = reading
-                break
-        log.add("plans", 1, "", tried, f"{len(tried)} tried, {sum(each.kept for each in tried)} kept")
-        if chosen.answered:
-            log.chains += chains_of(context, chosen)
-        return answer_of(assembly, context, chosen, Evidence(walk=log.trace()))
-
-
-def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the best candidates that differ in their paths, class, subjects or literal."""
-    found: dict[object, Candidate] = {}
-    for candidate in candidates:
-        legs = tuple((leg.start, leg.steps) for leg in candidate.legs)
-        subjects = tuple(row for _, row in candidate.subjects)
-        key = (legs, candidate.tail, candidate.members, subjects, candidate.literal)
-        found.setdefault(key, candidate)
-        if len(found) == _READINGS:
-            break
-    return list(found.values())
 
 
 class _Planner:

@@ -214,15 +214,7 @@ class Tog2(TopicMethod):
         return answer
 
     async def _with_model(self, model: LanguageModel, assembly: Assembly, topics: Topics, *, given: bool) -> Answer:
-        """Return the model's answer; samples that agree need no walk (`tog.self_consistency`)."""
         question = assembly.question
-        if self._context.settings.tog.self_consistency:
-            from conspectus.query.methods.no_retrieval import agreed
-
-            text, step = await agreed(self._context, model, question)
-            assembly.add(step)
-            if text:
-                return assembly.assemble(text, names=(text,))
         counted = CountedModel(model)
         walk = Tog2Walk(self._context, _llm_policy(self._context, counted, question), question)
         state = await walk.run(topics.rows, given=given)

@@ -109,11 +109,11 @@ def test_a_bad_reply_ends_with_a_reason(reply: str | FakeReply, films_index: Con
         ("Who is the mayor of Vienna?", set()),
     ],
 )
-def test_without_a_model_a_reading_is_the_plan(question: str, names: set[str], films_index: Context) -> None:
+def test_without_a_model_the_best_reading_answers(question: str, names: set[str], films_index: Context) -> None:
     answer = ask(films_index, question)
     assert (answer.method, set(answer.names), answer.known) == ("plan:offline", names, bool(names))
     assert answer.evidence.walk
-    assert answer.evidence.walk.decisions[0].stage == "plans"
+    assert answer.evidence.walk.decisions[0].stage == "reading"
 
 
 # Between two things

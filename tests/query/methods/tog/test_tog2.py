@@ -223,18 +223,6 @@ def test_a_scorer_that_fails_is_a_step_and_the_ranking_by_embedding_stands(
     assert all(entity.score for entity in entities.considered if entity.kept), "no score is a number from nowhere"
 
 
-def test_samples_that_agree_need_no_walk(films_index: Context, memo: Path) -> None:
-    with served(films_index, memo, [Rule("So the answer is: Pelluci.")], tog={"self_consistency": 4}) as (
-        context,
-        server,
-    ):
-        answer = ask(context)
-    assert answer.text == "Pelluci"
-    assert len(server.requests) == 4
-    temperatures = {each.body["temperature"] for each in server.requests if each.body}
-    assert temperatures == {0.7}
-
-
 def test_temperatures(films_index: Context, memo: Path) -> None:
     with served(films_index, memo, [*rules(), Rule(every, RELATIONS)], tog={"depth": 1}) as (context, server):
         ask(context)
