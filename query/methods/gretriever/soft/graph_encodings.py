@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
+from conspectus.prompts.embedding.windows import vector_of
 from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.storage.arrays import Ints, Vectors
 from conspectus.storage.hashing import digest
@@ -75,17 +76,10 @@ class RememberedEncodings:
             return
         pieces = [self._embedder.windows(text) for text in new]
         vectors = iter(self._embedder.embed([piece for of_text in pieces for piece in of_text]))
-        made = {text: _one([next(vectors) for _ in of_text]) for text, of_text in zip(new, pieces, strict=True)}
+        made = {text: vector_of([next(vectors) for _ in of_text]) for text, of_text in zip(new, pieces, strict=True)}
         self._known |= made
         if self._memo:
             self._memo.put_many(kind, {keys[text]: vector.tobytes() for text, vector in made.items()})
-
-
-def _one(windows: Sequence[Vectors]) -> Vectors:
-    if len(windows) == 1:
-        return windows[0]
-    total: Vectors = np.stack(windows).sum(axis=0)
-    return (total / np.linalg.norm(total)).astype(np.float32)
 
 
 def encoded(graph: TextualGraph, encode: Encode) -> EncodedGraph:
