@@ -6,14 +6,12 @@
     3. reduce       the notes of all branches are folded into one cited answer
 
 Notes carry their supporting units from step to step, so the final answer cites documents and never an
-intermediate text. Without a language model, `ExtractiveDriftSearch` quotes.
+intermediate text. Without a language model, local search quotes.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from dataclasses import dataclass, field
 
-import numpy as np
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
@@ -22,27 +20,21 @@ from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.answer_writing.cited_answer import write
 from conspectus.query.answer_writing.context_windows import (
-    ScoredUnit,
     Unit,
     Units,
     Window,
     every,
     evidence,
     filled,
-    passage_unit,
     sources,
 )
-from conspectus.query.answer_writing.extractive import quote_evidence
 from conspectus.query.answering import assembling
 from conspectus.query.citations.forms import Numbers
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.local import find_context, selection_trace
-from conspectus.query.methods.graphrag.local_selection import LocalSelection
+from conspectus.query.methods.graphrag.local import LocalSearch, find_context
 from conspectus.query.methods.graphrag.map_input import nearest_reports
 from conspectus.query.methods.graphrag.map_step import Note, material_of
-from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.types import Answer, Answerer, Say, Step
-from conspectus.storage.cancellation import check
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Report
 from conspectus.storage.text.names import words
@@ -307,61 +299,8 @@ def _key(question: str) -> str:
 
 
 def open_drift(name: str, context: Context, model: LanguageModel | None) -> Answerer:
-    """Return DRIFT search, or its fallback without a language model."""
-    return DriftSearch(name, context, model) if model else ExtractiveDriftSearch(name, context)
+    """Return DRIFT search, or local search without a language model: nothing asks follow-up questions then."""
+    return DriftSearch(name, context, model) if model else LocalSearch(name, context, None)
 
 
-CONTEXT_TOKENS = 8000  # of reports, notes or quoted passages: the windows of small models hold so many
-_SHARE = 0.6
-"""The weight of a passage's score in a follow-up search, so that it can join the best passages but not replace them.
-At 0.5 recall@5 of 50 HotpotQA questions was .860, at 0.7 .830, with the question alone .850."""
-
-
-class ExtractiveDriftSearch:
-    """DRIFT search without a language model."""
-
-    def __init__(self, name: str, context: Context) -> None:
-        self._name = name
-        self._context = context
-
-    async def answer(self, question: str, say: Say) -> Answer:
-        """Quote up to `answer.sentences` sentences of the passages that fit into `CONTEXT_TOKENS`."""
-        with assembling(question, self._name) as assembly:
-            scored, trace = self._find(question)
-            found = replace(evidence(self._context, scored), trace=trace)
-            read = [passage.unit.n_tokens for passage in scored if passage.unit.table == "chunks"]
-            assembly.over(len(read), sum(read))
-            return quote_evidence(assembly, self._context, found, say)
-
-    def _find(self, question: str) -> tuple[list[ScoredUnit], tuple[Step, ...]]:
-        """Return the nearest reports and the best passages by their best score in any of the searches."""
-        context = self._context
-        if not context.chunks:
-            return [], (Step("drift", "the index has no chunk"),)
-        selection = LocalSelection(context, question)
-        reports = nearest_reports(context, [question])
-        names = self._names(question, selection, reports)
-        scores: dict[int, float] = {}
-        asked = first_words(question, MOST_CLOSELY)
-        follow_ups = ((LocalSelection(context, f"{asked} {name}"), _SHARE) for name in names)
-        for search, share in chain([(selection, 1.0)], follow_ups):
-            check()
-            for row, score in zip(search.chunks.rows.tolist(), search.chunks.scores.tolist(), strict=True):
-                scores[row] = max(scores.get(row, 0.0), share * score)
-        order = sorted(scores, key=lambda row: (-scores[row], row))
-        window = filled((passage_unit(context, row) for row in order), CONTEXT_TOKENS)
-        kept = [ScoredUnit(unit, scores[unit.row]) for unit in window.units] if window else []
-        primer = Step("primer", f"{len(reports)} nearest reports lead to {', '.join(names) or 'nothing further'}")
-        fold = Step("fold", f"{len(kept)} of {len(order)} passages that {1 + len(names)} local searches found")
-        return [*reports, *kept], (*selection_trace(selection), primer, fold)
-
-    def _names(self, question: str, selection: LocalSelection, reports: Sequence[ScoredUnit]) -> list[str]:
-        """Return the ends of the relations nearest to the question, of those inside the reports' communities."""
-        context, known = self._context, selection.knowledge
-        rows = known.relations_inside([known.reports[report.unit.row] for report in reports])
-        vector = context.embedder.embed_query(question)[np.newaxis]
-        cosines = context.index.vectors("relations").scores(vector, rows)[0]
-        ends = known.ends(rows[np.argsort(-cosines, kind="stable")]).ravel().tolist()
-        named = set(selection.named.tolist())
-        fresh = [row for row in dict.fromkeys(ends) if row not in named]
-        return [known.entities[row].name for row in fresh[: context.settings.drift_search.follow_ups]]
+CONTEXT_TOKENS = 8000  # of reports or notes: the windows of small models hold so many

@@ -5,7 +5,6 @@ line and finds the sentences of the documents that state it.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +21,7 @@ from conspectus.storage.joins import (
     mentions_of_relations,
     reports_of_entities,
 )
-from conspectus.storage.records import Claim, Community, Entity, Mention, Relation, Report, Span
+from conspectus.storage.records import Claim, Entity, Mention, Relation, Report, Span
 from conspectus.storage.spans import span_in
 from conspectus.storage.text.nlp import CONCEPT
 
@@ -77,16 +76,6 @@ class GraphTables:
     def relations_of(self, entities: Rows) -> Rows:
         """Return the distinct relations of entities, ascending."""
         return distinct(self._graph.edges_of(entities).relation)
-
-    def relations_inside(self, reports: Sequence[Report]) -> Rows:
-        """Return the distinct relations inside the communities of some reports, ascending."""
-        communities, rows = self._index.ids(Community), self._index.ids(Relation)
-        inside = (self._relation_ids[communities[report.community_id]].as_py() for report in reports)
-        return np.array(sorted({rows[id_] for ids in inside for id_ in ids}), np.int64)
-
-    @cached_property
-    def _relation_ids(self) -> "pa.ChunkedArray":
-        return self._index.arrow(Community, "relation_ids").column("relation_ids")
 
     def chunks_of_relations(self, relations: Rows) -> tuple[Rows, Rows]:
         """Return (places in `relations`, chunks): the distinct chunks that state each of some relations."""

@@ -14,7 +14,6 @@ from conspectus.query.context import Context
 from conspectus.query.filter.documents import filtered
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import drift
-from conspectus.query.methods.graphrag.drift import CONTEXT_TOKENS
 from conspectus.query.types import Answer
 from conspectus.storage.records import Document, Relation, Report
 
@@ -199,14 +198,8 @@ def test_without_reports_or_without_chunks(build: Build, harbour: Context, tmp_p
     assert ask(filtered(small, 'title = "Nowhere"', None))[0].text == NO_ANSWER
 
 
-def test_without_a_model_names_lead_on(context: Context) -> None:
+def test_without_a_model_local_search_answers(context: Context) -> None:
     found, told = ask(context, "Which English author published The Oak House in 2012?")
-    assert found.method == "drift:offline"
-    assert found.known
+    assert (found.method, found.known) == ("drift:offline", True)
     assert "Paul Marlow" in found.text
     assert "".join(told) == found.text
-    assert [each.name for each in found.trace] == ["link", "primer", "fold", "read"]
-    assert found.evidence.reports
-    assert 0 < found.usage.context_tokens <= CONTEXT_TOKENS
-    none = choosing(context, drift_search={"follow_ups": 0})
-    assert "lead to nothing further" in str(ask(none)[0].trace)
