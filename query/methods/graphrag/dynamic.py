@@ -17,7 +17,6 @@ from conspectus.prompts.replies.structured import ask_choice
 from conspectus.query.answer_writing.context_windows import Unit, Units, report_unit, sources
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.map_input import Selected, passages_instead, selection_step
-from conspectus.query.question.scope import closeness_to_whole, is_about_the_whole
 from conspectus.query.types import Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.index import per_index
@@ -111,9 +110,9 @@ _RELEVANT = 1  # lowest rating of a report whose children are rated: only irrele
 
 
 class DynamicReports:
-    """Selects reports by a descent through the hierarchy; without a model, by their similarity to the question."""
+    """Selects reports by a descent through the hierarchy, guided by the ratings of a model."""
 
-    def __init__(self, context: Context, model: LanguageModel | None) -> None:
+    def __init__(self, context: Context, model: LanguageModel) -> None:
         self._context = context
         self._model = model
 
@@ -127,16 +126,11 @@ class DynamicReports:
         if not rows and context.narrowed:
             return await passages_instead(context, question, "there is no report that may be read")
         descent = Descent(_hierarchy(context), rows)
-        if self._model is None and self._is_about_the_whole(question):
-            roots = Units(context, Report, np.array([rows[id_] for id_ in descent.frontier], np.int64))
-            return Selected(
-                roots, (selection_step("the question is about the whole: the roots have", "reports", roots),)
-            )
         rated, tokens, levels = 0, 0, 0
         failures: list[ModelError] = []
         while descent.frontier:
             units = [report_unit(context, rows[id_]) for id_ in descent.frontier]
-            ratings = await self._ratings(question, units)
+            ratings = await gather_settled(self._rated(question, unit) for unit in units)
             failures += [rating for rating in ratings if isinstance(rating, ModelError)]
             rated, tokens, levels = rated + len(units), tokens + sum(unit.n_tokens for unit in units), levels + 1
             if len(failures) == rated:
@@ -148,26 +142,12 @@ class DynamicReports:
         walked = Step("rate", f"{rated} reports of {tokens} tokens on {levels} levels{lost}")
         return Selected(chosen, (walked, selection_step("the walk selected", "reports", chosen)))
 
-    async def _ratings(self, question: str, units: Sequence[Unit]) -> Sequence[float | ModelError]:
-        """Return the ratings of a model, one call per report; without one, five times the cosine with the question."""
-        if self._model is not None:
-            return await gather_settled(self._rated(self._model, question, unit) for unit in units)
-        vector = self._context.embedder.embed_query(question)[np.newaxis]
-        cosines = self._context.index.vectors("reports").scores(vector, np.array([unit.row for unit in units]))[0]
-        return [_BEST * max(0.0, float(cosine)) for cosine in cosines]
-
-    async def _rated(self, model: LanguageModel, question: str, unit: Unit) -> float:
+    async def _rated(self, question: str, unit: Unit) -> float:
         asked = messages("query/graphrag/global_rate_report", report=unit.text, question=question)
         request = Request(asked, STEP, sources=sources(self._context, [unit]))
-        return float(await ask_choice(model, request, [str(number) for number in range(_BEST + 1)], reasoned=True))
-
-    def _is_about_the_whole(self, question: str) -> bool:
-        """Return whether the question is nearer to a typical question about a whole corpus than to any report."""
-        if not is_about_the_whole(self._context, question):
-            return False
-        vector = self._context.embedder.embed_query(question)[np.newaxis]
-        cosines, _ = self._context.index.vectors("reports").search(vector, 1)
-        return closeness_to_whole(self._context, question) >= float(cosines.max(initial=0.0))
+        return float(
+            await ask_choice(self._model, request, [str(number) for number in range(_BEST + 1)], reasoned=True)
+        )
 
 
 @per_index

@@ -274,7 +274,9 @@ def open_level_search(name: str, context: Context, model: LanguageModel | None, 
 
 
 def open_dynamic_search(name: str, context: Context, model: LanguageModel | None) -> Answerer:
-    """Return global search over the reports that dynamic community selection finds relevant."""
+    """Return global search over the reports that a model finds relevant; without one, over those of a level."""
+    if model is None:
+        return open_level_search(name, context, None)
     return search_over(name, context, model, DynamicReports(context, model))
 
 

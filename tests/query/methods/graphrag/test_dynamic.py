@@ -5,7 +5,6 @@ import hashlib
 from pathlib import Path
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
@@ -64,22 +63,3 @@ def test_what_could_not_be_rated_is_kept(context: Context, tmp_path: Path) -> No
         pytest.raises(ModelError),
     ):
         select(opened)
-
-
-def test_without_a_model_closeness_rates(context: Context) -> None:
-    selector = DynamicReports(context, None)
-    near = asyncio.run(selector.select(QUESTION))
-    entities = covered(context, near)
-    assert len(entities) == len(set(entities)) > 0
-    vector = context.embedder.embed_query(QUESTION)
-    rows = np.array([each.row for each in near.units])
-    cosines = context.index.vectors("reports").scores(vector[None], rows)[0]
-    assert cosines.min() >= 0.2, "a fifth of the scale"
-    roots = {each.id for each in context.index.rows(Community) if each.level == 0}
-    whole = asyncio.run(selector.select("What are the main themes?"))
-    assert {each.origin.community_id for each in whole.units if isinstance(each.origin, Report)} <= roots
-    assert "about the whole" in whole.trace[0].detail
-    with patch.object(dynamic, "_RELEVANT", 5):
-        answer = asyncio.run(METHODS["global:dynamic"].answerer(context).answer(QUESTION, print))
-    assert not answer.known
-    assert answer.usage.units == 0
