@@ -138,47 +138,13 @@ def runs(*columns: npt.NDArray[np.integer] | Floats) -> tuple[Rows, Ints]:
     >>> runs(np.array([2, 1, 2, 1]), np.array([0, 5, 0, 4]))
     (array([3, 1, 0, 2]), array([0, 1, 2]))
     """
-    keys = list(_packed(columns))
-    order = np.lexsort(keys[::-1]) if len(keys) > 1 else stable_order(keys[0])
+    order = np.lexsort(columns[::-1])
     new = np.zeros(len(order), np.bool_)
     new[:1] = True
-    for key in keys:
+    for key in columns:
         ordered = key[order]
         new[1:] |= ordered[1:] != ordered[:-1]
     return order, np.flatnonzero(new)
-
-
-def _packed(columns: "Sequence[npt.NDArray[Any]]") -> "Iterator[npt.NDArray[Any]]":
-    """Yield fewer columns that sort as some columns do: neighbours whose whole numbers fit into one are packed."""
-    packed, used = None, 0
-    for column in columns:
-        least, bits = 0, _KEY_BITS + 1
-        if column.dtype.kind == "i" and len(column):
-            least = int(column.min())
-            bits = (int(column.max()) - least).bit_length()
-        own = column.astype(np.int64) - least if bits <= _KEY_BITS else column
-        if packed is not None and used + bits <= _KEY_BITS:
-            packed, used = packed << bits | own, used + bits
-            continue
-        if packed is not None:
-            yield packed
-        packed, used = own, bits
-    if packed is not None:
-        yield packed
-
-
-def stable_order(key: "npt.NDArray[Any]") -> Rows:
-    """Return the stable order of a column; a number of 16 bits is sorted by counting, in a fifth of the time."""
-    if key.dtype.kind != "i" or not len(key) or key.min() < 0:
-        return np.argsort(key, kind="stable")
-    order = np.argsort(key.astype(np.uint16), kind="stable")
-    for shift in range(16, int(key.max()).bit_length(), 16):
-        order = order[np.argsort((key >> shift).astype(np.uint16)[order], kind="stable")]
-    return order
-
-
-_KEY_BITS = 63
-"""Bits of a whole number above zero."""
 
 
 def distinct(values: npt.NDArray[Number]) -> npt.NDArray[Number]:

@@ -15,7 +15,6 @@ from conspectus.storage.arrays import (
     gather,
     parts_of,
     read_ahead,
-    stable_order,
 )
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.edges import Edges, canonical_edges
@@ -87,7 +86,7 @@ class Adjacency:
             # are ascending already, so one stable sort by row leaves every row sorted.
             smaller, larger = (edges.upper >= first) & (edges.upper < last), slice(starts[first], starts[last])
             rows = np.concatenate([edges.upper[smaller], edges.lower[larger]]) - first
-            order = stable_order(rows)
+            order = np.argsort(rows, kind="stable")
             columns.append(np.concatenate([edges.lower[smaller], edges.upper[larger]])[order])
             weights_of_rows = np.concatenate([edges.weights[smaller], edges.weights[larger]])[order]
             doubled.append(weights_of_rows)
