@@ -372,8 +372,8 @@ def test_python_is_read_as_json_or_not_at_all(value: object) -> None:
     assert reading.flaw or reading.cut or [one.content for one in reading.values] in ([value], [])
 
 
-@pytest.mark.parametrize("length", [100_000, 5_000_000])
-def test_work_is_bounded(length: int) -> None:
+def test_work_is_bounded() -> None:
+    length = 2_000_000
     units = (
         "[",
         "{",
@@ -398,7 +398,7 @@ def test_work_is_bounded(length: int) -> None:
         began = time.process_time()
         with pytest.raises(BadAnswer):
             read_answer(text, Graph)
-        assert time.process_time() - began < 30, unit  # measured 0.5 s and less; a quadratic step takes minutes
+        assert time.process_time() - began < 12, unit  # measured .2 s and less; a quadratic step takes minutes
 
 
 @pytest.mark.parametrize("depth", [900, 980, 990, 200_000])
