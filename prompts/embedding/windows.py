@@ -61,9 +61,9 @@ def cut_windows(
         first = _at_or_after(word_starts, max(first + 1, last - overlap), limit=last)
 
 
-def vector_of(windows: Sequence[Vectors]) -> Vectors:
+def vector_of(windows: Sequence[Vectors] | Vectors) -> Vectors:
     """Return the vector of a text whose windows have these unit vectors: their normalised sum."""
-    total = np.stack(windows).sum(axis=0)
+    total = np.asarray(windows).sum(axis=0)
     unit: Vectors = windows[0] if len(windows) == 1 else total / np.linalg.norm(total)
     return unit
 

@@ -254,7 +254,8 @@ class Tog2Retriever(IndexRetriever):
         if model is None:
             reading, topics = read_from_topics(context, question)
             passages = ReadingWalk(context, question, reading, topics.rows).passages.best(k)
-            return Evidence(passages, (topics.step, *steps_of(context, reading)), walk=walk_of(context, reading))
+            steps = (topics.step, *steps_of(context, reading))
+            return Evidence(passages, trace=steps, walk=walk_of(context, reading))
         topics = _linked(context, question)
         walk = Tog2Walk(context, _llm_policy(context, model, question), question)
         await walk.run(topics.rows)

@@ -195,7 +195,10 @@ def test_a_graph_that_lacks_the_topic_says_that_it_does_not_know(films_index: Co
 def test_every_scorer_ranks_passages(scorer: str, context: Context) -> None:
     tog = context.settings.tog.model_copy(update={"scorer": scorer})
     opened = Context(context.index, context.settings.model_copy(update={"tog": tog}))
-    assert asyncio.run(find_retriever("tog2", opened).retrieve("Who was Ada Lovelace?", 2)).passages
+    found = asyncio.run(find_retriever("tog2", opened).retrieve("Who was Ada Lovelace?", 2))
+    assert found.passages
+    assert found.trace
+    assert not found.reports
 
 
 @pytest.mark.parametrize("reply", ["", '{"pieces": 3}', FakeReply(status=400)])
