@@ -162,14 +162,16 @@ def distinct(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
     return ordered[new]
 
 
-def places_within(groups: npt.NDArray[np.integer]) -> Ints:
-    """Return the number of elements of the same group before each; groups ascend.
+def places_within(*groups: npt.NDArray[np.integer]) -> Ints:
+    """Return the number of elements of the same group before each; equal groups stand together.
 
     >>> places_within(np.array([3, 3, 5]))
     array([0, 1, 0])
     """
-    _, starts, sizes = np.unique(groups, return_index=True, return_counts=True)
-    places: Ints = np.arange(len(groups)) - np.repeat(starts, sizes)
+    begins = np.ones(len(groups[0]), np.bool_)
+    begins[1:] = np.any([each[1:] != each[:-1] for each in groups], axis=0)
+    starts = np.flatnonzero(begins)
+    places: Ints = np.arange(len(begins)) - np.repeat(starts, np.diff(starts, append=len(begins)))
     return places
 
 

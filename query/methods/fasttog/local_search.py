@@ -18,7 +18,7 @@ from conspectus.query.methods.fasttog.communities import (
     small_graph,
 )
 from conspectus.query.walk.graph import KnowledgeGraph
-from conspectus.storage.arrays import Bools, Floats, Ints, Vectors
+from conspectus.storage.arrays import Bools, Floats, Ints, Vectors, places_within
 from conspectus.storage.settings import FastTogSettings
 
 Members = tuple[int, ...]
@@ -86,12 +86,12 @@ class CommunitySearch:
     Attributes:
         graph: The graph.
         settings: The settings.
-        near: float (p,), the cosine of each predicate with the question; None to prune without the question.
+        near: float (p,), the cosine of each predicate with the question.
     """
 
     graph: KnowledgeGraph
     settings: FastTogSettings
-    near: Vectors | None = None
+    near: Vectors
 
     def around(self, origin: Members, visited: Set[Members]) -> Searched:
         """Return the candidates around a community, except those in `visited`.
@@ -121,7 +121,7 @@ class CommunitySearch:
 
     def _ranked(self, found: Sequence[tuple[float, CommunityCandidate]]) -> tuple[CommunityCandidate, ...]:
         ranked = [item for _, item in sorted(found, key=lambda result: (-result[0], result[1].nodes))]
-        if self.near is None or len(ranked) <= _COARSE_K:
+        if len(ranked) <= _COARSE_K:
             return tuple(ranked)
         nearest = sorted(ranked, key=lambda item: -self._nearness(item))
         by_turns = (item for pair in zip(ranked, nearest, strict=True) for item in pair)
@@ -129,7 +129,6 @@ class CommunitySearch:
 
     def _nearness(self, candidate: CommunityCandidate) -> float:
         """Return the greatest cosine of a predicate of the candidate with the question."""
-        assert self.near is not None
         return float(self.near[self.graph.stated[list(candidate.relations)]].max())
 
 
@@ -212,7 +211,7 @@ def _first(at: Ints, neighbours: Ints, kinds: Ints, draws: Floats, room: int) ->
         return found
     order = np.lexsort((neighbours, draws, kinds, at))
     at, neighbours, kinds, draws = at[order], neighbours[order], kinds[order], draws[order]
-    in_turn = neighbours[np.lexsort((neighbours, draws, _turns(at, kinds)))]
+    in_turn = neighbours[np.lexsort((neighbours, draws, places_within(at, kinds)))]
     _, first = np.unique(in_turn, return_index=True)
     return np.sort(in_turn[np.sort(first)[:room]])
 
@@ -225,24 +224,11 @@ def _edges(graph: KnowledgeGraph, rows: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     parts = [(read.at, read.neighbours, _kinds(read.predicate, read.outgoing), read.relation)]
     for row in rows[counts > _MOST_AT_ONCE]:
         places = np.arange(graph.indptr[row], graph.indptr[row + 1])  # sorted by kind
-        places = places[np.argsort(_turns(graph.predicate[places]), kind="stable")[:_MOST_AT_ONCE]]
+        places = places[np.argsort(places_within(graph.predicate[places]), kind="stable")[:_MOST_AT_ONCE]]
         kinds = _kinds(graph.predicate[places], graph.outgoing[places])
         parts.append((np.full(len(places), row), graph.neighbours[places], kinds, graph.relation[places]))
     at, neighbours, kinds, relations = (np.concatenate(part) for part in zip(*parts, strict=True))
     return at, neighbours, kinds, relations
-
-
-def _turns(*keys: npt.NDArray[np.integer]) -> Ints:
-    """Return the position of each element in its run of equal keys.
-
-    >>> _turns(np.array([7, 7, 8, 8, 8])).tolist()
-    [0, 1, 0, 1, 2]
-    """
-    begins = np.ones(len(keys[0]), np.bool_)
-    begins[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
-    starts = np.flatnonzero(begins)
-    found: Ints = np.arange(len(begins)) - np.repeat(starts, np.diff([*starts, len(begins)]))
-    return found
 
 
 def _kinds(predicate: npt.NDArray[np.int32], outgoing: Bools) -> Ints:

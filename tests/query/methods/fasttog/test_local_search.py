@@ -1,5 +1,6 @@
 """Candidates around a community: filtered, pruned, and with the relations that join them."""
 
+import numpy as np
 import pytest
 from conspectus.query.methods.fasttog import local_search
 from conspectus.query.methods.fasttog.communities import community_modularity, louvain, small_graph
@@ -30,7 +31,8 @@ def _everything_near(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def searching(whole: KnowledgeGraph, **chosen: int) -> CommunitySearch:
-    return CommunitySearch(whole, FastTogSettings.model_validate({"max_community_size": 3, **chosen}))
+    near = np.zeros(len(whole.predicates), np.float32)
+    return CommunitySearch(whole, FastTogSettings.model_validate({"max_community_size": 3, **chosen}), near)
 
 
 def test_candidates_have_an_edge_to_the_community(whole: KnowledgeGraph) -> None:
