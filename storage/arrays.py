@@ -175,6 +175,16 @@ def places_within(*groups: npt.NDArray[np.integer]) -> Ints:
     return places
 
 
+def unit_sum(vectors: Sequence[Vectors] | Vectors) -> Vectors:
+    """Return the normalised sum of unit vectors; of one, a copy.
+
+    >>> unit_sum(np.array([[0.0, 1.0], [1.0, 0.0]], np.float32)).round(2).tolist()
+    [0.7099999785423279, 0.7099999785423279]
+    """
+    total: Vectors = np.asarray(vectors).sum(axis=0)
+    return total if len(vectors) == 1 else total / np.linalg.norm(total)
+
+
 def ranks(texts: Sequence[str]) -> SmallInts:
     """Return the place of each text in alphabetical order.
 

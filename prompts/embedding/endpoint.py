@@ -22,14 +22,8 @@ from conspectus.prompts.client.retry import BadRequest, TryAgain
 from conspectus.prompts.client.server import Address, Call, ModelServer, Parsed, open_server
 from conspectus.prompts.client.usage_and_cost import Meter, Spending, no_budget, record
 from conspectus.prompts.embedding.vector_cache import VectorCache
-from conspectus.prompts.embedding.windows import (
-    MOST_OF_QUESTION,
-    cut_windows,
-    estimated_spans,
-    vector_of,
-    without_surrogates,
-)
-from conspectus.storage.arrays import Floats, Vectors
+from conspectus.prompts.embedding.windows import MOST_OF_QUESTION, cut_windows, estimated_spans, without_surrogates
+from conspectus.storage.arrays import Floats, Vectors, unit_sum
 from conspectus.storage.errors import ModelRefused, ModelUnavailable, SettingsError
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 
@@ -155,7 +149,7 @@ class EndpointEmbedder:
         pieces = [self._windows(prefix, text, ceil(MOST_OF_QUESTION / self.max_tokens)) for text in texts]
         vectors = self._vectors([piece for of_text in pieces for piece in of_text], _Job(prefix))
         ends = np.cumsum([len(of_text) for of_text in pieces])
-        return [vector_of(rows).copy() for rows in np.split(vectors, ends[:-1])]
+        return [unit_sum(rows) for rows in np.split(vectors, ends[:-1])]
 
     def _windows(self, prefix: str, text: str, most: int | None = None) -> list[str]:
         if self._fits(prefix, text):
@@ -222,7 +216,7 @@ class EndpointEmbedder:
                     if not halves:
                         raise
                     parts, _ = await self._batch(halves, job, server)
-                    return vector_of(parts)[np.newaxis], True
+                    return unit_sum(parts)[np.newaxis], True
                 refused = True
         half = -(-len(texts) // 2)
         first, first_too_long = await self._batch(texts[:half], job, server)

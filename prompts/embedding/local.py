@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from conspectus.prompts.embedding.passes import LoadedModel, TokenVectors
 from conspectus.prompts.embedding.vector_cache import VectorCache
-from conspectus.prompts.embedding.windows import MOST_OF_QUESTION, vector_of
-from conspectus.storage.arrays import Vectors
+from conspectus.prompts.embedding.windows import MOST_OF_QUESTION
+from conspectus.storage.arrays import Vectors, unit_sum
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.hashing import digest, file_digest
 from conspectus.storage.settings import EmbeddingSettings
@@ -110,7 +110,7 @@ class SentenceTransformerEmbedder:
         most = ceil(MOST_OF_QUESTION / model.max_tokens)
         pieces = [model.windows(text, model.query_prompt, most) for text in texts]
         vectors = iter(model.embed_apart([model.query_prompt + piece for of_text in pieces for piece in of_text]))
-        return [vector_of([next(vectors) for _ in of_text]).copy() for of_text in pieces]
+        return [unit_sum([next(vectors) for _ in of_text]) for of_text in pieces]
 
     def windows(self, text: str) -> list[str]:
         """Return pieces of at most `max_tokens` tokens that cover the text and overlap by up to 32 tokens.

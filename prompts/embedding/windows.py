@@ -7,8 +7,6 @@ non-ASCII characters one by one, and long words as three characters per token.
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
-import numpy as np
-from conspectus.storage.arrays import Vectors
 from conspectus.storage.text.tokens import LONGEST, token_spans
 
 MOST_OF_QUESTION = 512
@@ -59,13 +57,6 @@ def cut_windows(
         if last == n_tokens or len(pieces) == most:
             return pieces
         first = _at_or_after(word_starts, max(first + 1, last - overlap), limit=last)
-
-
-def vector_of(windows: Sequence[Vectors] | Vectors) -> Vectors:
-    """Return the vector of a text whose windows have these unit vectors: their normalised sum."""
-    total = np.asarray(windows).sum(axis=0)
-    unit: Vectors = windows[0] if len(windows) == 1 else total / np.linalg.norm(total)
-    return unit
 
 
 def without_surrogates(text: str) -> str:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
-from conspectus.prompts.embedding.windows import vector_of
 from conspectus.query.types.textual_graph import TextualGraph
-from conspectus.storage.arrays import Ints, Vectors
+from conspectus.storage.arrays import Ints, Vectors, unit_sum
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 
@@ -76,7 +75,7 @@ class RememberedEncodings:
             return
         pieces = [self._embedder.windows(text) for text in new]
         vectors = iter(self._embedder.embed([piece for of_text in pieces for piece in of_text]))
-        made = {text: vector_of([next(vectors) for _ in of_text]) for text, of_text in zip(new, pieces, strict=True)}
+        made = {text: unit_sum([next(vectors) for _ in of_text]) for text, of_text in zip(new, pieces, strict=True)}
         self._known |= made
         if self._memo:
             self._memo.put_many(kind, {keys[text]: vector.tobytes() for text, vector in made.items()})
