@@ -127,4 +127,4 @@ def decision_of(context: Context, reading: GraphReading) -> Decision:
     )
     starts = reading.best.legs if reading.best else ()
     at = ", ".join(dict.fromkeys(spoken(predicates.graph.names[leg.start]) for leg in starts))
-    return Decision("reading", 0, at or "nothing", considered, reading.declined or "answered")
+    return Decision("candidates", 0, at or "nothing", considered, reading.declined or "answered")

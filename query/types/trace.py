@@ -25,7 +25,7 @@ class Decision:
     """One decision of a walk.
 
     Attributes:
-        stage: The kind of decision: topics, relations, entities, communities, chunks, reading, reasoning or answer.
+        stage: The kind of decision: topics, relations, entities, communities, chunks, candidates, reasoning or answer.
         depth: The round, from 1; 0 before the first round.
         at: The position of the walk: an entity or a chain, in words.
         considered: The candidates.

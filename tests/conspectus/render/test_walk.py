@@ -53,7 +53,7 @@ def test_the_picture_shows_the_chains(index: conspectus.Index, answer: Answer) -
 
 def test_every_decision_is_told(index: conspectus.Index, answer: Answer) -> None:
     told = index.walk_text(answer)
-    assert "round 0, reading at Grey Heron" in told
+    assert "round 0, candidates at Grey Heron" in told
     assert "+ " in told
     assert "- " in told
     assert "Grey Heron -[directed by]-> -[born in]->" in told

@@ -113,7 +113,7 @@ def test_without_a_model_the_best_reading_answers(question: str, names: set[str]
     answer = ask(films_index, question)
     assert (answer.method, set(answer.names), answer.known) == ("plan:offline", names, bool(names))
     assert answer.evidence.walk
-    assert answer.evidence.walk.decisions[0].stage == "reading"
+    assert answer.evidence.walk.decisions[0].stage == "candidates"
 
 
 # Between two things
