@@ -2,9 +2,9 @@
 
     python -m benchmarks.dated_questions SUITE INDEX [--every N] [--answers]
 
-SUITE is a question set whose questions name the paragraphs of their document that answer (`paragraphs`: numbers of texts
-between blank lines), INDEX an index of its corpus.jsonl. The weight is chosen on each half of the documents and measured
-on the other.
+SUITE is a question set whose questions name the paragraphs of their document that answer (`paragraphs`: numbers of
+texts between blank lines), INDEX an index of its corpus.jsonl. The weight is chosen on each half of the documents and
+measured on the other.
 """
 
 import argparse

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 from conspectus.prompts.embedding.reranker import open_reranker
 from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.menu import find_retriever
@@ -13,7 +14,7 @@ from conspectus.query.question.question import FOREIGN, Question, encoder_of, op
 from conspectus.query.question.spelling import spelling_steps
 from conspectus.query.question.times import LEADING, in_time, time_steps
 from conspectus.query.types import Evidence, Passage, Retriever, Step
-from conspectus.storage.arrays import Floats, Rows
+from conspectus.storage.arrays import Rows
 from conspectus.storage.text.language import MULTILINGUAL_ENCODER
 
 RRF_CONSTANT = 60
@@ -56,7 +57,9 @@ def depth(asked: Question, k: int) -> int:
     return max(k, LEADING) if asked.time else k
 
 
-def ordered(context: Context, asked: Question, rows: Rows, scores: Floats, k: int) -> tuple[Passage, ...]:
+def ordered(
+    context: Context, asked: Question, rows: Rows, scores: npt.NDArray[np.floating], k: int
+) -> tuple[Passage, ...]:
     """Return the `k` best of some passages, which come best first, those of one document in the order of time."""
     places = in_time(context, asked.time, rows)[:k]
     return tuple(context.passage(int(row), float(score)) for row, score in zip(rows[places], scores, strict=False))

@@ -166,7 +166,8 @@ class Jobs:
         Raises:
             Refused: A job runs, nothing waits, something else waits than the caller has seen, or there is no folder.
         """
-        self._refuse_second()
+        if self.running is not None:
+            raise Refused(409, "busy", "a job of this index runs; wait for its end, or stop it")
         if kind == "update":
             self.followed()
         waiting = self.changes.waiting()
@@ -233,10 +234,6 @@ class Jobs:
         if self.follower is None:
             raise Refused(409, "no_folder", NO_FOLDER)
         return self.follower
-
-    def _refuse_second(self) -> None:
-        if self.running is not None:
-            raise Refused(409, "busy", "a job of this index runs; wait for its end, or stop it")
 
     def _begin(self, job: Job) -> None:
         self._stopping = False
