@@ -102,7 +102,7 @@ OPERATIONS = {
         Operation(ops.neighbours, "entities/{entity:path}/neighbours", paged=True),
         Operation(ops.timeline, "entities/{entity:path}/timeline", paged=True),
         Operation(ops.entity, "entities/{entity:path}", tool={"limit": 10}),
-        Operation(ops.conflicts, "conflicts", paged=True, tool=None),
+        Operation(ops.conflicts, "conflicts", paged=True),
         Operation(ops.reports, "reports", paged=True),
         Operation(ops.report, "reports/{community}"),
         Operation(ops.diff, "diff", whole=True, tool=None),

@@ -372,9 +372,7 @@ def timeline(context: "Context", entity: Name) -> Sequence[TimelineRow]:
 
 
 def conflicts(context: "Context") -> Sequence[ConflictRow]:
-    """List pairs of statements that cannot both hold, each with its source.
-
-    Who was born where, or held an office at one time, has one answer; two sentences give different ones.
+    """List pairs of statements that cannot both hold, such as two births of one person, each with its source.
 
     Example:
         >>> index.conflicts()

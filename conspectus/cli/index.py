@@ -12,7 +12,7 @@ from conspectus.cli.app import complain, print_json
 from conspectus.cli.command import Build, command
 from conspectus.progress import progress
 from conspectus.render.builds import build_text, checks_text, estimate_text, lost_text
-from conspectus.storage.errors import FAILURES_PAST_THRESHOLD, ChecksFailed, UsageError
+from conspectus.storage.errors import FAILURES_PAST_THRESHOLD, ChecksFailed, ConspectusError, UsageError
 
 if TYPE_CHECKING:
     from conspectus.pipelines.build_report import BuildReport
@@ -121,12 +121,30 @@ def index(
 
         return build_index(inputs, folder, chosen, None, report, retry_failed=retry_failed)
 
-    if watch:
-        from conspectus.cli.watch import follow
-
-        follow(inputs, Path(index), lambda: change(build, chosen, work, as_json=as_json, quiet=quiet))
-    else:
+    def again() -> None:
         change(build, chosen, work, as_json=as_json, quiet=quiet)
+
+    if watch:
+        _follow(inputs, Path(index), again)
+    else:
+        again()
+
+
+def _follow(inputs: Sequence[str], index: Path, again: Callable[[], None]) -> None:
+    """Update an index now and after every change of its input, until Ctrl-C. An error is told, and does not end it."""
+    from conspectus.watching import watched
+
+    places, options = watched(inputs, index)
+    from watchfiles import watch
+
+    for number, changed in enumerate(watch(*places, **options)):
+        if changed or not number:  # the first, without a change, comes at once: what changes meanwhile is seen
+            try:
+                again()
+            except (ConspectusError, OSError) as error:
+                complain(str(error))
+            except typer.Exit:
+                pass  # too much failed, which was told
 
 
 def update(build: Build, inputs: Sequence[str], names: Sequence[str], *, as_json: bool, quiet: bool) -> None:

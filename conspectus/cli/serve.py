@@ -15,7 +15,7 @@ from conspectus.storage.errors import MissingPart, UsageError
     "Answer over HTTP.",
     "conspectus serve docs.index",
     "conspectus serve law=law.index mail=mail.index --port 8000",
-    "conspectus serve docs.index --admin-token admin.token",
+    "conspectus serve docs.index --admin-token admin.token --documents docs",
     "conspectus serve docs.index --tokens tokens.yaml --host 0.0.0.0 --allow-host docs.example.org",
 )
 def serve(
@@ -25,6 +25,7 @@ def serve(
     allow_host: Annotated[list[str] | None, typer.Option("--allow-host", envvar="CONSPECTUS_ALLOW_HOST")] = None,
     tokens: Path | None = None,
     admin_token: Path | None = None,
+    documents: list[str] | None = None,
     max_upload: Annotated[int, Ge(1)] = 100,
     at_once: Annotated[int, typer.Option("--at-once", min=1, max=1024)] = 128,
     seconds: Annotated[float, Ge(0.1)] = 120.0,
@@ -50,6 +51,7 @@ def serve(
         tokens: A YAML file of tokens that only you can read (mode 600).
         admin_token: A file with the token for adding and removing documents; only you can read it (mode 600).
             [default: CONSPECTUS_ADMIN_TOKEN]
+        documents: A folder whose documents the administrator can have an index follow: [NAME=]FOLDER. Repeatable.
         max_upload: Megabytes of an uploaded file; ten times that in total.
         at_once: Maximum concurrent questions; more get 429.
         seconds: Time limit of a question.
@@ -72,13 +74,18 @@ def serve(
     if any("/" in name or not name for name in allow_host or ()):
         raise UsageError("--allow-host is the name of a machine, without a port or an address")
     served = read_indexes(indexes, chosen)
+    folders = dict(_folder_of(each, [one.name for one in served]) for each in documents or ())
+    if folders and not callers.administered:
+        raise UsageError("--documents needs an administrator's token: --admin-token")
     limits = UploadLimits(max_upload * 1_000_000, max_upload * 10_000_000)
     admin = None
     if callers.administered:
         for one in served:
             if is_url(str(one.place)):
                 raise UsageError(f"{one.name} is in an object store, and is changed with: conspectus add --index URL")
-        admin = {one.name: Jobs(one.name, one.root, chosen, limits, log_line) for one in served}
+        admin = {
+            one.name: Jobs(one.name, one.root, chosen, limits, log_line, folders.get(one.name, "")) for one in served
+        }
     run(
         served,
         callers,
@@ -90,6 +97,16 @@ def serve(
         say=lambda line: typer.echo(line, err=True),
         admin=admin,
     )
+
+
+def _folder_of(given: str, indexes: list[str]) -> tuple[str, str]:
+    """Return the name of an index and its folder of documents; the name may be left out if there is one index."""
+    name, equals, folder = given.partition("=")
+    if not equals and len(indexes) == 1:
+        return indexes[0], given
+    if name not in indexes:
+        raise UsageError(f"--documents {given}: name one of the indexes: NAME=FOLDER ({', '.join(indexes)})")
+    return name, folder
 
 
 @command(

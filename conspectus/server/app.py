@@ -80,6 +80,8 @@ def create_app(
             stack.callback(watcher.cancel)
             for jobs in (service.admin or {}).values():
                 stack.push_async_callback(jobs.close)
+                if jobs.follower is not None:
+                    jobs.follower.begin()
             yield
 
     app = application(lifespan)

@@ -19,14 +19,14 @@ from conspectus.render.drawings import entity_svg
 from conspectus.render.node_link import elements
 from conspectus.rows import MethodRow
 from conspectus.server.ask_routes import IndexName, leaves, service_of
-from conspectus.server.bodies import Width
+from conspectus.server.bodies import AsOf, Between, Width
 from conspectus.server.request_checks import Refused
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import per_index
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel
 
-API_VERSION = "3.0.0"
+API_VERSION = "3.1.0"
 """The version of this interface. It increases with every change of docs/openapi.json: the last number for changes that
 no client notices, the middle one for new routes and fields, the first one for everything else."""
 
@@ -81,8 +81,16 @@ class Page(BaseModel, Generic[Row]):
 class Look:
     """One look into the tables, on behalf of the caller of a request."""
 
-    def __init__(self, request: Request, response: Response, index: IndexName) -> None:
+    def __init__(
+        self,
+        request: Request,
+        response: Response,
+        index: IndexName,
+        as_of: Annotated[AsOf, Query()] = None,
+        between: Annotated[Between, Query()] = None,
+    ) -> None:
         self.index = index
+        self._window = {key: date for key, date in (("as_of", as_of), ("between", between)) if date is not None}
         self._request = request
         self._response = response
         self._fixed: str | None = request.path_params.get("version")
@@ -103,7 +111,13 @@ class Look:
             return (None, headers) if known else (operation.read(view.context, given), headers)
 
         (found, headers), _ = await service_of(self._request).run(
-            caller, self.index, work, gone=leaves(self._request), version=self._fixed, reads=True
+            caller,
+            self.index,
+            work,
+            gone=leaves(self._request),
+            narrowing=self._window,
+            version=self._fixed,
+            reads=True,
         )
         if found is None:
             raise NotModified(headers)

@@ -180,17 +180,8 @@ def asked_of(context: Context, text: str) -> Asked:
         frozenset(other for word, _ in content for other in _opposites(word.key)),
         frozenset(measure.words if measure else ()),
         frozenset(stem for word, stem in content if measure and word.key in measure.phrase),
-        _time_in(question.text),
+        question.time,
     )
-
-
-def _time_in(text: str) -> Dated | None:
-    """Return the interval from the first to the last day that a question names; None if it names none."""
-    dates = dates_in(text)
-    if not dates:
-        return None
-    first, last = min(each.first or "" for each in dates), max(each.last or "9999" for each in dates)
-    return Dated(first or None, last if last != "9999" else None, dates[0].precision)
 
 
 def _opposites(word: str) -> Iterator[str]:

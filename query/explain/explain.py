@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
+import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.explain.ppr import MEMORIES, MemoryExplainer, WalkExplainer
 from conspectus.query.explain.types import Explained, Explanation, ScorePart
@@ -17,7 +18,7 @@ from conspectus.query.methods.baselines import (
     fusion_weights,
 )
 from conspectus.query.methods.ppr.ppr import FORMULA, rank_passages
-from conspectus.query.question.question import open_question
+from conspectus.query.question.question import Question, open_question
 from conspectus.query.types import Evidence, Passage, Step
 from conspectus.storage.errors import UsageError
 
@@ -97,7 +98,8 @@ async def _by_words(context: Context, question: str, k: int) -> tuple[Evidence, 
     def parts(passage: Passage) -> tuple[ScorePart, ...]:
         row = context.chunk_rows[passage.chunk_id]
         held = sorted(((float(score[row]), word) for word, score in scores.items() if score[row] > 0), reverse=True)
-        return tuple(ScorePart(word, value, "a word of the question") for value, word in held)
+        words = tuple(ScorePart(word, value, "a word of the question") for value, word in held)
+        return (*words, *_exchanged(asked, passage.score - sum(value for value, _ in held)))
 
     return found, _ranked(found, {passage.chunk_id: parts(passage) for passage in found.passages})
 
@@ -105,10 +107,24 @@ async def _by_words(context: Context, question: str, k: int) -> tuple[Evidence, 
 async def _by_meaning(context: Context, question: str, k: int) -> tuple[Evidence, list[Explained]]:
     """Explain dense retrieval: a score is a cosine."""
     found = await DenseRetriever(context).retrieve(question, k)
+    asked = open_question(context, question)
+    rows = np.array([context.chunk_rows[passage.chunk_id] for passage in found.passages], np.int64)
+    cosines = context.chunk_vectors.scores(asked.vector[np.newaxis], rows)[0] if len(rows) else ()
     return found, _ranked(
         found,
-        {passage.chunk_id: (ScorePart("cosine", passage.score, "with the question"),) for passage in found.passages},
+        {
+            passage.chunk_id: (
+                ScorePart("cosine", float(cosine), "with the question"),
+                *_exchanged(asked, passage.score - float(cosine)),
+            )
+            for passage, cosine in zip(found.passages, cosines, strict=True)
+        },
     )
+
+
+def _exchanged(asked: Question, gain: float) -> tuple[ScorePart, ...]:
+    """Return what a passage gains by an exchange of places with one of its document, if the question names a time."""
+    return (ScorePart("time", gain, "by its dates it has the place of another passage"),) if asked.time else ()
 
 
 async def _by_ranks(context: Context, question: str, k: int) -> tuple[Evidence, list[Explained]]:

@@ -35,7 +35,7 @@ class WalkExplainer:
 
     def best(self, k: int) -> list[int]:
         """Return the rows of the `k` best passages."""
-        return [int(row) for row in self.found.candidates.rows[self.found.order()[:k]]]
+        return [int(row) for row in self.found.candidates.rows[self.found.order[:k]]]
 
     def explained(self, row: int) -> Explained:
         """Return the explanation of a chunk, or the reason why it was not ranked."""
@@ -46,7 +46,7 @@ class WalkExplainer:
         shares = [path.mass / mass for path in paths]
         place = np.flatnonzero(self.found.candidates.rows == row)
         ranked = len(place) > 0
-        rank = int(np.flatnonzero(self.found.order() == place[0])[0]) + 1 if ranked else None
+        rank = int(np.flatnonzero(self.found.order == place[0])[0]) + 1 if ranked else None
         return Explained(
             rank=rank,
             passage=self.context.passage(row, float(self.found.scores[place[0]]) if ranked else 0.0),

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 from conspectus.prompts.embedding.reranker import open_reranker
 from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.menu import find_retriever
-from conspectus.query.question.question import FOREIGN, encoder_of, open_question
+from conspectus.query.question.question import FOREIGN, Question, encoder_of, open_question
 from conspectus.query.question.spelling import spelling_steps
+from conspectus.query.question.times import LEADING, in_time, time_steps
 from conspectus.query.types import Evidence, Passage, Retriever, Step
+from conspectus.storage.arrays import Rows
 from conspectus.storage.text.language import MULTILINGUAL_ENCODER
 
 RRF_CONSTANT = 60
@@ -30,9 +33,10 @@ class Bm25Retriever(IndexRetriever):
         """Return the `k` passages with the highest BM25 scores; passages without any of its words are excluded."""
         asked = open_question(self._context, question)
         scores = self._context.bm25.scores(asked.content_words, asked.language)
-        passages = self._context.best(scores, k)
+        rows = np.argsort(-scores, kind="stable")[: depth(asked, k)]  # ties by id, as rows are sorted by it
+        passages = ordered(self._context, asked, rows[scores[rows] > 0], scores[rows], k)
         step = Step("bm25", f"{len(passages)} passages share words with the question")
-        return Evidence(passages, trace=(*spelling_steps(asked.mended), step))
+        return Evidence(passages, trace=(*spelling_steps(asked.mended), step, *time_steps(asked.time)))
 
 
 class DenseRetriever(IndexRetriever):
@@ -41,13 +45,24 @@ class DenseRetriever(IndexRetriever):
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` nearest passages; their scores are cosines."""
         asked = open_question(self._context, question)
-        cosines, rows = self._context.chunk_vectors.search(asked.vector[np.newaxis], k)
-        passages = tuple(
-            self._context.passage(int(row), float(cosine)) for row, cosine in zip(rows[0], cosines[0], strict=True)
-        )
-        best = f", the best at cosine {passages[0].score:.2f}" if passages else ""
+        cosines, rows = self._context.chunk_vectors.search(asked.vector[np.newaxis], depth(asked, k))
+        passages = ordered(self._context, asked, rows[0], cosines[0], k)
+        best = f", the best at cosine {cosines[0].max():.2f}" if passages else ""
         step = Step("dense", f"{len(passages)} nearest passages{best}")
-        return Evidence(passages, trace=(*spelling_steps(asked.mended), step))
+        return Evidence(passages, trace=(*spelling_steps(asked.mended), step, *time_steps(asked.time)))
+
+
+def depth(asked: Question, k: int) -> int:
+    """Return how many passages are to be found for the `k` best: more, if the question names a time."""
+    return max(k, LEADING) if asked.time else k
+
+
+def ordered(
+    context: Context, asked: Question, rows: Rows, scores: npt.NDArray[np.floating], k: int
+) -> tuple[Passage, ...]:
+    """Return the `k` best of some passages, which come best first, those of one document in the order of time."""
+    places = in_time(context, asked.time, rows)[:k]
+    return tuple(context.passage(int(row), float(score)) for row, score in zip(rows[places], scores, strict=False))
 
 
 class HybridRetriever:

@@ -22,8 +22,10 @@ from conspectus.query.question.bounds import MOST_CLOSELY, MOST_WORDS, first_wor
 from conspectus.query.question.linking import Linker, Links, NamedSpan, open_linker
 from conspectus.query.question.spelling import mended
 from conspectus.query.question.terms import Phrases, Terms, content_words, question_phrases, question_terms
+from conspectus.query.question.times import time_in
 from conspectus.storage.arrays import Floats, Vectors
 from conspectus.storage.index import StoredIndex, per_index
+from conspectus.storage.text.dates import Dated
 from conspectus.storage.text.language import LANGUAGES_OF, MULTILINGUAL_ENCODER, language_of_question
 from conspectus.storage.text.names import Word, words
 
@@ -81,6 +83,11 @@ class Question:
     def phrases(self) -> Phrases:
         """The phrases that the content words form."""
         return question_phrases(self.words, self.stems, self.terms, self.language)
+
+    @cached_property
+    def time(self) -> Dated | None:
+        """The time that it asks about ("in 1998", "before 2001"); None if it names none."""
+        return time_in(self.text)
 
     @cached_property
     def vector(self) -> Vectors:

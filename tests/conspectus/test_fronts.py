@@ -37,6 +37,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "ask, walk": ("ask", {"question": "Who met Otto Brand?", "method": "tog2", "topics": ["Otto Brand"]}),
     "ask, subgraph": ("ask", {"question": "Who met Otto Brand?", "method": "gretriever"}),
     "ask, filtered": ("ask", {"question": QUESTION, "method": "bm25", "where": "year > 2020"}),
+    "ask, as of": ("ask", {"question": "Who founded the Tidal Institute?", "method": "ppr", "as_of": "1901"}),
+    "retrieve, between": ("retrieve", {"question": "institute", "method": "bm25", "k": 2, "between": ["1901", "1903"]}),
     "retrieve": ("retrieve", {"question": QUESTION, "method": "bm25", "k": 2}),
     "explain": ("explain", {"question": QUESTION, "method": "ppr", "k": 2}),
     "status": ("status", {}),
@@ -51,6 +53,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "entity": ("entity", {"entity": "Otto Brand", "limit": 5}),
     "neighbours": ("neighbours", {"entity": "Otto Brand", "direction": "both", "offset": 0, "limit": 9}),
     "timeline": ("timeline", {"entity": "Tidal Institute", "offset": 0, "limit": 9}),
+    "timeline, as of": ("timeline", {"entity": "Tidal Institute", "as_of": "1903", "offset": 0, "limit": 9}),
+    "documents, between": ("documents", {"between": ["1903", "1904"], "offset": 0, "limit": 9}),
     "conflicts": ("conflicts", {"offset": 0, "limit": 9}),
     "reports": ("reports", {"level": "c0", "offset": 0, "limit": 9}),
     "report": ("report", {"community": ""}),
@@ -60,6 +64,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "no such level": ("reports", {"level": "c9", "offset": 0, "limit": 9}),
 }
 """Operations with their arguments. Ids that depend on the index are added by `arguments_of`."""
+WINDOW = {"as_of", "between"}
+"""What agents can give with questions only."""
 OTHERWISE = {"status", "methods"}
 """These tell more on the command line: what failed, and what a method lacks."""
 
@@ -98,10 +104,9 @@ def arguments_of(case: str, index: conspectus.Index) -> tuple[str, dict[str, Any
 
 def of_python(index: conspectus.Index, name: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401  (JSON)
     """Return what Python returns, or the message of its error."""
-    arguments = {
-        key: value for key, value in given.items() if key not in {"where", "offset", "limit"} or name == "entity"
-    }
-    view = index.filter(given.get("where"))
+    others = {"where", *WINDOW, *(() if name == "entity" else ("offset", "limit"))}
+    arguments = {key: value for key, value in given.items() if key not in others}
+    view = index.filter(given.get("where"), as_of=given.get("as_of"), between=given.get("between"))
     try:
         found = getattr(view, "report_on" if name == "report" else name)(**arguments)
     except conspectus.ConspectusError as error:
@@ -121,9 +126,10 @@ def of_python(index: conspectus.Index, name: str, given: Mapping[str, Any]) -> A
 def of_command_line(place: Path, name: str, given: Mapping[str, Any], *more: str) -> Any:  # noqa: ANN401  (JSON)
     positional = {"question", "document", "chunk", "entity", "community"}
     words = [name]
+    words += ["--between", *given["between"]] if "between" in given else []
     for key, value in given.items():
-        for each in value if isinstance(value, list) else [value]:
-            words += [str(each)] if key in positional else [f"--{key.removesuffix('s')}", str(each)]
+        for each in [] if key == "between" else value if isinstance(value, list) else [value]:
+            words += [str(each)] if key in positional else [f"--{key.removesuffix('s').replace('_', '-')}", str(each)]
     done = run(*words, "--index", str(place), "--json", *more)
     return plain(json.loads(done.out)) if done.status == 0 else done.err.removeprefix("conspectus: ").strip()
 
@@ -167,9 +173,11 @@ def test_every_operation_has_a_row() -> None:
     ("case", "front"),
     [
         (case, front)
-        for case, (name, _) in CASES.items()
+        for case, (name, given) in CASES.items()
         for front in FRONTS
-        if (front != FRONTS[0] or name not in OTHERWISE) and (front != "MCP" or OPERATIONS[name].tool is not None)
+        if (front != FRONTS[0] or name not in OTHERWISE)
+        and (front != "MCP" or OPERATIONS[name].tool is not None)
+        and (front != "MCP" or OPERATIONS[name].asks or WINDOW.isdisjoint(given))
     ],
 )
 def test_each_front_shows_what_python_returns(case: str, front: str, served: Running) -> None:
@@ -201,6 +209,8 @@ def test_the_cases_have_what_fronts_could_leave_out(served: Running) -> None:
     assert answers["ask, walk"]["walk"]["decisions"]
     assert answers["ask, subgraph"]["subgraph"]
     assert answers["ask, filtered"]["narrowed"]
+    assert answers["ask, as of"]["known"] is False
+    assert answers["ask, as of"]["narrowed"] == "as of 1901"
 
 
 def with_model(fake: FakeServer) -> Settings:

@@ -1,4 +1,4 @@
-"""Routes of administration: what waits to be added or removed, and the jobs that do it.
+"""Routes of administration: what waits to be added or removed, the folder that is followed, and the jobs that do it.
 
 They need the administrator's token. A server without one has none of them: they answer as an address that is not there.
 """
@@ -11,6 +11,7 @@ from conspectus.api import Index
 from conspectus.pipelines.readers.formats import known_formats
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.server.admin.changes import Removal, Upload, Waiting
+from conspectus.server.admin.following import Following
 from conspectus.server.admin.jobs import Job, Jobs, Kind
 from conspectus.server.ask_routes import KEEP_ALIVE, IndexName, service_of, stream_response
 from conspectus.server.request_checks import Refused
@@ -41,10 +42,14 @@ class Limits(BaseModel):
 
 
 class WaitingChanges(Waiting):
-    """What the next build would change, what may be uploaded, and in `problem` why nothing can be changed, if so."""
+    """What the next build would change, what may be uploaded, and in `problem` why nothing can be changed, if so.
+
+    `following` is about the folder of documents of the index, null if it has none.
+    """
 
     limits: Limits
     problem: str
+    following: Following | None
 
 
 class StartJob(BaseModel):
@@ -85,7 +90,9 @@ async def changes(jobs: Administered) -> WaitingChanges:
     limits = jobs.changes.limits
     formats = known_formats().split()
     allowed = Limits(file_bytes=limits.file_bytes, all_bytes=limits.all_bytes, files=limits.files, formats=formats)
-    return WaitingChanges(**jobs.changes.waiting().model_dump(), limits=allowed, problem=jobs.problem)
+    following = jobs.follower.state() if jobs.follower else None
+    waiting = jobs.changes.waiting().model_dump()
+    return WaitingChanges(**waiting, limits=allowed, problem=jobs.problem, following=following)
 
 
 _RAW = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"format": "binary"}}}}}
@@ -140,6 +147,24 @@ async def keep(request: Request, jobs: Administered, document: DocumentName) -> 
     jobs.told("to stay", request.state.caller.name, name=document)
 
 
+@router.put("/v1/indexes/{index}/following")
+async def follow(request: Request, jobs: Administered) -> Following:
+    """Follow the folder of documents of the index: an `update` now, and whenever its files have changed."""
+    follower = jobs.followed()
+    follower.switch_on(request.state.caller.name)
+    jobs.told("folder followed", request.state.caller.name)
+    return follower.state()
+
+
+@router.delete("/v1/indexes/{index}/following")
+async def follow_no_longer(request: Request, jobs: Administered) -> Following:
+    """Follow the folder no longer. Its documents stay."""
+    follower = jobs.followed()
+    await follower.switch_off()
+    jobs.told("folder no longer followed", request.state.caller.name)
+    return follower.state()
+
+
 @router.get("/v1/indexes/{index}/jobs")
 async def list_jobs(jobs: Administered) -> list[Job]:
     """The jobs of an index, the newest first."""
@@ -148,9 +173,9 @@ async def list_jobs(jobs: Administered) -> list[Job]:
 
 @router.post("/v1/indexes/{index}/jobs", status_code=202)
 async def start_job(request: Request, jobs: Administered, start: StartJob) -> Job:
-    """Start a job: `estimate` what waits, `build` it, `estimate_retry`, or `retry` what failed before.
+    """Start a job: `estimate` what waits, `build` it, `estimate_retry`, `retry` what failed, or `update` to the folder.
 
-    One runs at a time.
+    One runs at a time. An update adds the files of the folder of documents, and removes those that are gone from it.
     """
     return jobs.start(start.kind, start.changes, request.state.caller.name)
 

@@ -31,6 +31,8 @@ _SECONDS_BETWEEN = 0.2
 _SECONDS_TO_PURGE = 60.0
 """How long a purge waits for the server to change to the new version."""
 _MOST_NAMED = 50
+_FOLDER = "admin/folder.json"
+"""The names of the files that the followed folder had at its last update."""
 _NICENESS = 5
 """So that questions to the server go first."""
 
@@ -82,7 +84,7 @@ def _estimate(request: dict[str, Any], index: Path, settings: Settings, tell: Te
     from conspectus.render.builds import estimate_text
 
     tell({"step": "estimate", "done": 0, "total": 0})
-    inputs, names = _changes(request, index)
+    inputs, names, _ = _changes(request, index)
     again = request["kind"] == "estimate_retry"
     made = summary(estimate(inputs, index, settings, names=names, retry_failed=again))
     made["index"] = request["name"]
@@ -104,8 +106,10 @@ def _build_and_tell(
     from conspectus.pipelines.build_report import failures_of
     from conspectus.render.builds import build_text
     from conspectus.storage.errors import FAILURES_PAST_THRESHOLD
+    from conspectus.storage.publishing import write_whole
+    from conspectus.storage.records import SKIP
 
-    inputs, names = _changes(request, index)
+    inputs, names, files = _changes(request, index)
     retry = request["kind"] == "retry"
     done: dict[str, Any]
     if os.environ.get("PREFECT_API_URL"):
@@ -118,8 +122,10 @@ def _build_and_tell(
 
         done = summary(change_documents(inputs, names, index, settings, None, report, retry_failed=retry))
     done["index"] = request["name"]
-    uploaded = set(request["uploads"])
-    lost = [each for each in failures_of(index) if each.item_id.split("#")[0].split("/")[0] in uploaded]
+    lost = [each for each in failures_of(index) if not files.isdisjoint(_places(each.item_id))]
+    if request["kind"] == "update":
+        write_whole(index / _FOLDER, json.dumps(sorted(files)))
+        lost = [each for each in lost if each.stage != SKIP]
     unread = [
         {"stage": each.stage, "item_id": each.item_id, "reason": each.reason, "detail": each.detail}
         for each in lost[:_MOST_NAMED]
@@ -131,18 +137,30 @@ def _build_and_tell(
         _purge(index, settings, report, tell)
 
 
-def _changes(request: dict[str, Any], index: Path) -> tuple[list[str], list[str]]:
-    """Return the inputs to add, and of the names to remove those that the index still has.
+def _changes(request: dict[str, Any], index: Path) -> tuple[list[str], list[str], set[str]]:
+    """Return the inputs to add, of the names to remove those that the index still has, and the names of added files.
 
     A build may have published before its server died. Its changes wait again then, and its documents are gone already.
+    What is gone from a folder that is followed are the files that it had at its last update.
     """
+    from conspectus.pipelines.readers.discover import find_files
     from conspectus.storage.index import StoredIndex
     from conspectus.storage.records import Document, Failure
 
     opened = StoredIndex.open(index)
-    there = {each.id for each in opened.rows(Document)} | {each.item_id for each in opened.rows(Failure)}
-    inputs = [request["files"]] if request["uploads"] else []
-    return inputs, [name for name in request["removals"] if name in there]
+    uris = {each.id: each.uri for each in opened.rows(Document)}
+    uris |= {each.item_id: each.item_id for each in opened.rows(Failure)}
+    if request["kind"] != "update":
+        inputs = [request["files"]] if request["uploads"] else []
+        return inputs, [name for name in request["removals"] if name in uris], set(request["uploads"])
+    files, known = {each.uri for each in find_files([request["files"]])[0]}, index / _FOLDER
+    gone = set(json.loads(known.read_text("utf-8")) if known.exists() else ()) - files
+    return [request["files"]], [id_ for id_, uri in uris.items() if not gone.isdisjoint(_places(uri))], files
+
+
+def _places(uri: str) -> set[str]:
+    """Return the name of a document or a failure, and those of the files and folders that it is in."""
+    return {uri[: end.start()] for end in re.finditer("[/#]|$", uri)}
 
 
 def _purge(index: Path, settings: Settings, report: Callable[[str, int, int], None], tell: Tell) -> None:

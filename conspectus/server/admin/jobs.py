@@ -1,4 +1,4 @@
-"""The jobs of an index: estimates of what waits, builds of it, and retries of what failed.
+"""The jobs of an index: estimates of what waits, builds of it, retries of what failed, and updates to a folder.
 
 Each runs in a process of its own, one at a time for an index, so that questions stay quick and a build can be stopped
 with all that it started. A job is a folder: its state is on disk, and a server that starts after another died finds
@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from conspectus.render.terminal import count
 from conspectus.server.admin.changes import Changes, Removal, UploadLimits
+from conspectus.server.admin.following import NO_FOLDER, Follower
 from conspectus.server.request_checks import Log, Refused
 from conspectus.server.tokens import ADMIN_VARIABLE, TOKEN_VARIABLE
 from conspectus.storage.errors import IndexUnusable, UsageError
@@ -31,9 +32,9 @@ from conspectus.storage.settings import Settings
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
-Kind = Literal["estimate", "build", "estimate_retry", "retry"]
+Kind = Literal["estimate", "build", "estimate_retry", "retry", "update"]
 _OF_CHANGES = frozenset({"estimate", "build"})
-_BUILDS = frozenset({"build", "retry"})
+_BUILDS = frozenset({"build", "retry", "update"})
 State = Literal["running", "done", "failed", "stopped", "interrupted"]
 
 _MOST_KEPT = 30
@@ -90,11 +91,13 @@ class Job(BaseModel):
 class Jobs:
     """The jobs of one index and the changes that wait for one."""
 
-    def __init__(self, name: str, root: Path, settings: Settings, limits: UploadLimits, log: Log) -> None:
-        """Open them, and mark those as interrupted that ran when a server ended.
+    def __init__(
+        self, name: str, root: Path, settings: Settings, limits: UploadLimits, log: Log, documents: str = ""
+    ) -> None:
+        """Open them, and mark those as interrupted that ran when a server ended; `documents` is the folder of `update`.
 
         Raises:
-            UsageError: Another server administers the index, or nothing can be written to it.
+            UsageError: Another server administers the index, nothing can be written to it, or there is no such folder.
         """
         self.name = name
         self._root = root.absolute()
@@ -119,6 +122,7 @@ class Jobs:
             raise UsageError(f"{root} cannot be administered: {error.strerror}") from error
         self._known = {job.id: job for job in self._read()}
         self._settings, self.problem = _own(settings, self._root)
+        self.follower = Follower(self, self._root, documents) if documents else None
 
     def _read(self) -> list[Job]:
         """Return the jobs on disk, and finish what a server began that was killed."""
@@ -160,9 +164,12 @@ class Jobs:
             by: The name of the caller.
 
         Raises:
-            Refused: A job runs, nothing waits, or something else waits than the caller has seen.
+            Refused: A job runs, nothing waits, something else waits than the caller has seen, or there is no folder.
         """
-        self._refuse_second()
+        if self.running is not None:
+            raise Refused(409, "busy", "a job of this index runs; wait for its end, or stop it")
+        if kind == "update":
+            self.followed()
         waiting = self.changes.waiting()
         if kind in _OF_CHANGES:
             if not waiting.uploads and not waiting.removals:
@@ -213,6 +220,8 @@ class Jobs:
 
     async def close(self) -> None:
         """End the process that runs, so that its job is interrupted."""
+        if self.follower is not None:
+            await self.follower.end()
         if self._task is not None:
             task, self._task = self._task, None
             task.cancel()
@@ -220,9 +229,11 @@ class Jobs:
             await asyncio.gather(task, return_exceptions=True)
         self._lock.release()
 
-    def _refuse_second(self) -> None:
-        if self.running is not None:
-            raise Refused(409, "busy", "a job of this index runs; wait for its end, or stop it")
+    def followed(self) -> Follower:
+        """Return what follows the folder of the index; Refused if it has none."""
+        if self.follower is None:
+            raise Refused(409, "no_folder", NO_FOLDER)
+        return self.follower
 
     def _begin(self, job: Job) -> None:
         self._stopping = False
@@ -243,6 +254,8 @@ class Jobs:
         """Run a job in a process of its own; return its exit status."""
         folder = self._folder(job)
         files = self.changes.uploads if job.kind == "estimate" else folder / "files"
+        if job.kind == "update":
+            files = self.followed().documents
         request = {
             "kind": job.kind,
             "name": self.name,

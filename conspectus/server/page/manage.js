@@ -7,7 +7,8 @@ import { failed } from "./fetching.js";
 import { table } from "./lists.js";
 
 const STATES = { running: "runs", done: "done", failed: "failed", stopped: "stopped", interrupted: "interrupted, because the server ended" };
-const KINDS = { estimate: "Estimate", estimate_retry: "Estimate of trying again", build: "Build", retry: "Try again what failed" };
+const KINDS = { estimate: "Estimate", estimate_retry: "Estimate of trying again", build: "Build", retry: "Try again what failed", update: "Update to the folder" };
+const LOOK_EVERY = 2000; // milliseconds until the page looks again whether a folder that is followed has begun an update
 const VERSION_WAIT = 30; // seconds until the page no longer waits for the server to serve what was published
 
 const gate = make("div", {}), desk = make("div", { class: "desk", hidden: true });
@@ -15,7 +16,7 @@ const element = make("section", { class: "view", id: "view-manage", "aria-label"
 const path = (rest) => addressOf(here.index, rest);
 const button = (text, act, attributes = {}) => make("button", { type: "button", onclick: act, ...attributes }, text);
 const size = (bytes) => (bytes < 1000 ? counted(bytes, "byte") : bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
-let limits = null, waiting = null, following = null;
+let limits = null, waiting = null, following = null, looking = 0, latest = "";
 
 /** Do something that a button asks for; tell below the buttons where it fails. */
 async function attempt(act) {
@@ -89,7 +90,32 @@ async function showWaiting() {
   problem.textContent = found.problem && `Documents cannot be added or removed: ${found.problem}.`;
   problem.hidden = !found.problem;
   list.replaceChildren(rows.length ? table(["", "Document", "Size", ""], make("tbody", {}, ...rows)) : make("p", { class: "soft" }, "Nothing waits. Add files above, or choose what to remove in ", make("a", { href: href("documents") }, "Documents"), "."));
+  showFolder(found.following);
   await showJobs();
+}
+
+// The folder that is followed
+
+const folder = make("div", { id: "folder" });
+
+function showFolder(state) {
+  clearInterval(looking);
+  if (!state) return folder.replaceChildren();
+  const turn = () => attempt(async () => {
+    await send(state.on ? "DELETE" : "PUT", path("following"));
+    say(state.on ? "The folder is no longer followed." : "The folder is followed.");
+    await showWaiting();
+  });
+  const had = folder.contains(document.activeElement);
+  const about = state.on ? " is followed: changes of its files become part of the index within seconds." : " is not followed. If it is, changes of its files become part of the index within seconds, without an estimate.";
+  folder.replaceChildren(make("p", {}, "The folder ", make("b", {}, spoken(state.folder)), about), make("p", {}, button(state.on ? "Follow it no longer" : "Follow the folder", turn, { id: "follow" })));
+  if (had) folder.querySelector("button").focus();
+  if (state.problem) folder.append(make("p", { class: "doubts" }, shown(state.problem), "."));
+  if (state.on) looking = setInterval(async () => {
+    if (!element.isConnected) return clearInterval(looking);
+    const [job] = await get(path("jobs")).catch(() => []);
+    if (job && job.id !== latest && !following) attempt(showWaiting);
+  }, LOOK_EVERY);
 }
 
 function offer(jobs) {
@@ -139,7 +165,7 @@ async function watch(job) {
   say(`${KINDS[job.kind]}: ${STATES[job.state]}.`);
   if (job.state === "done" && job.result.version) await served(job.result.version);
   await attempt(showWaiting);
-  if (job.error) told.replaceChildren(failed({ title: `${KINDS[job.kind]}: ${STATES[job.state]}.`, message: `${job.error.message}. ${job.kind.startsWith("estimate") ? "" : "What it was to change waits again."}` }));
+  if (job.error) told.replaceChildren(failed({ title: `${KINDS[job.kind]}: ${STATES[job.state]}.`, message: `${job.error.message}. ${/^(estimate|update)/.test(job.kind) ? "" : "What it was to change waits again."}` }));
   keepFocus(actions.querySelector("button"));
 }
 /** Put the focus where one goes on, if what had it is gone. */
@@ -184,7 +210,9 @@ function showProgress(job) {
 const jobList = make("div", { id: "jobs" }), retries = make("div", { id: "retries" });
 
 async function showJobs() {
-  const jobs = await get(path("jobs")), runs = jobs.find((job) => job.state === "running");
+  const jobs = await get(path("jobs"));
+  latest = jobs[0]?.id ?? "";
+  const runs = jobs.find((job) => job.state === "running");
   const past = jobs.filter((job) => job.state !== "running" && !(job.kind.startsWith("estimate") && job.state === "done"));
   jobList.replaceChildren(past.length ? make("ol", { class: "jobs" }, ...past.map(jobRow)) : make("p", { class: "soft" }, "No build has been started here yet."));
   offer(jobs);
@@ -218,7 +246,7 @@ function jobRow(job) {
 
 desk.append(
   problem,
-  make("section", { "aria-labelledby": "add" }, make("h2", { id: "add" }, "Add documents"), drop, arriving),
+  make("section", { "aria-labelledby": "add" }, make("h2", { id: "add" }, "Add documents"), drop, arriving, folder),
   make("section", { "aria-labelledby": "next" }, make("h2", { id: "next" }, "Next build"), list, price, actions, told, progress),
   make("section", { "aria-labelledby": "past" }, make("h2", { id: "past" }, "Builds"), retries, jobList),
 );

@@ -6,6 +6,7 @@ It steers a model's extraction; what does not fit it is found later (pipelines/r
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
@@ -115,17 +116,21 @@ def read_schema(file: str) -> Schema | None:
     Raises:
         SettingsError: The file cannot be read, or is no schema; the message says where.
     """
-    if not file:
-        return None
-    from conspectus.pipelines.exchange.kg.rdf import FORMATS
-
     path = Path(file)
     try:
-        schema = _of_ontology(path) if path.suffix.lower() in FORMATS else _of_yaml(path)
-        if not schema.entities:
-            raise ValueError("it has no types of entities")
+        return _read(path.absolute(), path.stat().st_mtime_ns) if file else None
     except (OSError, ValueError, InputError) as error:
         raise SettingsError(f"extraction.schema: {file}: {error}") from error
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path, _changed: int) -> Schema:
+    """Return the schema in a file that was last changed then; a build asks for it several times."""
+    from conspectus.pipelines.exchange.kg.rdf import FORMATS
+
+    schema = _of_ontology(path) if path.suffix.lower() in FORMATS else _of_yaml(path)
+    if not schema.entities:
+        raise ValueError("it has no types of entities")
     return schema
 
 

@@ -12,6 +12,7 @@ is the whole method, from top to bottom:
 6. *Second hop.* The question is asked again with names from the first passages (second_hop.py).
 7. *Text.* Each candidate's words and meaning, without any walk.
 8. *Final ranking.* FORMULA: the fewer titles other passages mention (manuals, mail), the more words and meaning count.
+9. *Time.* Passages of one document are ordered by the dates in the question too (question/times.py).
 
 Differences from the paper, by measurement (docs/decisions/personalized-pagerank.md): precise name edges in addition to
 vague occurrence edges (storage/graph/walk_graph.py), passages seed the walk as well as entities, and steps 5 and 6.
@@ -34,6 +35,7 @@ from conspectus.query.methods.ppr.seeds import (
 )
 from conspectus.query.question.question import Question, encoder_of, open_question
 from conspectus.query.question.spelling import spelling_steps
+from conspectus.query.question.times import in_time, time_steps
 from conspectus.query.types import Evidence, Step
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.pagerank import PageRank, personalized_pagerank
@@ -116,7 +118,8 @@ class PprRanking:
         hop: their scores for each candidate.
         hop_prior: (n,) the second hop's addition to the prior.
         names: how well names lead from passage to passage here, from 0 to 1 (`titles_mentioned`).
-        scores: (n,) the final scores (FORMULA), 1 for the best.
+        scores: (n,) the final scores (FORMULA), 1 for the highest.
+        order: (n,) the positions of the candidates, best first, ties by chunk id; of one document in the order of time.
     """
 
     question: Question
@@ -130,10 +133,7 @@ class PprRanking:
     hop_prior: Floats
     names: float
     scores: Floats
-
-    def order(self) -> Rows:
-        """Return the positions of the candidates, best first, ties by chunk id."""
-        return np.lexsort((self.candidates.rows, -self.scores))
+    order: Rows
 
     def trace(self) -> tuple[Step, ...]:
         """Return the steps of the ranking in words."""
@@ -146,6 +146,7 @@ class PprRanking:
             Step("walk", f"{walk.solver}: {len(walk.nodes)} nodes reached, residual {walk.residual:.1e}"),
             Step("pairs", f"{n_candidates} passages ranked again with the passages they are linked with"),
             Step("second hop", self._second_hop()),
+            *time_steps(self.question.time),
         )
 
     def _second_hop(self) -> str:
@@ -173,9 +174,10 @@ class PprRetriever(IndexRetriever):
         ranking = rank_passages(self._context, question, k)
         if isinstance(ranking, Step):
             return Evidence(trace=(ranking,))
-        rows, scores = ranking.candidates.rows, ranking.scores
-        best = ranking.order()[:k]
-        passages = tuple(self._context.passage(int(rows[place]), float(scores[place])) for place in best)
+        rows, scores = ranking.candidates.rows[ranking.order[:k]], np.sort(ranking.scores)[::-1]
+        passages = tuple(
+            self._context.passage(int(row), float(score)) for row, score in zip(rows, scores, strict=False)
+        )
         return Evidence(passages, trace=ranking.trace())
 
 
@@ -220,6 +222,7 @@ def rank_passages(context: Context, text: str, k: int) -> PprRanking | Step:
     logs = np.log(candidates.prior + hop_prior + _FLOOR) + _PAIR_WEIGHT * (candidates.match + hop.gain)
     logs += _TEXT_WEIGHT * (1 - names) * candidates.text_match
     scores = np.exp(logs - logs.max())
+    order = np.lexsort((candidates.rows, -scores))
     return PprRanking(
         question,
         near,
@@ -232,6 +235,7 @@ def rank_passages(context: Context, text: str, k: int) -> PprRanking | Step:
         hop_prior,
         names,
         scores,
+        order[in_time(context, question.time, candidates.rows[order])],
     )
 
 

@@ -80,6 +80,7 @@ def running(
     bounds: Bounds | None = None,
     token: str = "",
     limits: UploadLimits | None = None,
+    documents: str = "",
 ) -> Iterator[Running]:
     """Serve indexes until the block ends. They can be administered if one of the callers is the administrator."""
     log: list[dict[str, Any]] = []
@@ -87,7 +88,8 @@ def running(
     callers, admin = callers or Callers({}), None
     if callers.administered:
         chosen = settings or load_settings()
-        admin = {one.name: Jobs(one.name, one.root, chosen, limits or UploadLimits(), log.append) for one in served}
+        allowed = limits or UploadLimits()
+        admin = {one.name: Jobs(one.name, one.root, chosen, allowed, log.append, documents) for one in served}
     threads = questions or RequestThreads(20, LIMIT)
     by_name = {one.name: one for one in served}
     service = Service(by_name, threads, Metrics(), callers.needed, admin, shares=callers.several)

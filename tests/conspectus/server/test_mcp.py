@@ -40,7 +40,7 @@ async def every_tool(client: Client) -> dict[str, Any]:
         assert "context" not in tool.input_schema["properties"]
     calls: dict[str, dict[str, Any]] = {
         "ask": {"question": QUESTION, "method": "ppr"},
-        "retrieve": {"question": QUESTION, "k": 9, "method": "bm25"},
+        "retrieve": {"question": QUESTION, "k": 9, "method": "bm25", "between": ["1900", "2030"]},
         "explain": {"question": QUESTION, "k": 9, "method": "bm25"},
         "entity": {"entity": "Otto Brand"},
         "neighbours": {"entity": "Otto Brand"},
@@ -51,6 +51,8 @@ async def every_tool(client: Client) -> dict[str, Any]:
         "documents": {},
         "filters": {},
         "entities": {"name": "otto"},
+        "timeline": {"entity": "Otto Brand"},
+        "conflicts": {},
     }
     said = {}
     for name, arguments in calls.items():

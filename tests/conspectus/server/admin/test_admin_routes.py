@@ -59,12 +59,12 @@ def administered(tmp_path: Path) -> Iterator[Running]:
 
 
 def of_administration() -> list[tuple[str, str]]:
-    parts = ("/changes", "/uploads/", "/removals/", "/jobs")
+    parts = ("/changes", "/uploads/", "/removals/", "/following", "/jobs")
     return [(method, path) for method, path in routes() if any(part in path for part in parts)]
 
 
 def test_a_server_without_an_administrators_token_has_no_such_routes(server: Running) -> None:
-    assert len(of_administration()) >= 10
+    assert len(of_administration()) >= 12
     for method, path in of_administration():
         got = server.client.request(method, path, headers=bearer(ADMIN))
         assert (got.status_code, got.json()["error"]["type"]) == (404, "not_found"), path

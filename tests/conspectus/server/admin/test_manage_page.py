@@ -146,6 +146,30 @@ def test_a_reader_has_no_desk_and_a_server_without_administrator_no_view(
     clear(browser)
 
 
+def test_a_folder_is_followed_and_the_page_shows_what_that_does(browser: Page, tmp_path: Path) -> None:
+    page, docs = browser, tmp_path / "papers"
+    docs.mkdir()
+    (docs / "mill.txt").write_text("Ida Moss painted the mill.", "utf-8")
+    admin = {"settings": OFFLINE, "callers": callers(), "token": ADMIN, "documents": str(docs)}
+    with running(("notes", build(tmp_path)), **admin) as server:  # type: ignore[arg-type]
+        signed_in(page, server)
+        page.until("document.querySelector('#follow') !== null")
+        assert "The folder papers is not followed" in page.text("#folder")
+        page.run("document.querySelector('#follow').focus()")
+        page.key("Enter")
+        page.until("document.querySelector('#follow')?.innerText === 'Follow it no longer'")
+        assert page.run("document.activeElement.id") == "follow"
+        page.until(f"document.querySelectorAll('.jobs .done').length === 1 && {QUIET}")
+        assert page.text(".jobs li").startswith("Update to the folder: done")
+        (docs / "harbour.txt").write_text(NEW, "utf-8")
+        page.until(f"document.querySelectorAll('.jobs .done').length === 2 && {QUIET}")
+        assert page.run("document.documentElement.scrollWidth <= innerWidth")
+        page.click_on("#follow")
+        page.until("document.querySelector('#folder').innerText.includes('is not followed')")
+        assert [each for each in page.errors if "401" not in each] == []
+    clear(page)
+
+
 def test_it_is_used_by_keys_read_aloud_and_fits_a_phone_in_light_and_dark(browser: Page, tmp_path: Path) -> None:
     with FakeServer() as fake:
         root, settings = slow_server(tmp_path, fake)

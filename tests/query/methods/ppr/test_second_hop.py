@@ -53,7 +53,7 @@ def test_a_name_takes_the_place_of_what_its_passage_matches(states: Context) -> 
 def test_the_second_hop_finds_what_the_first_passage_leads_to(states: Context) -> None:
     found = rank_passages(states, LAWS, 5)
     assert not isinstance(found, Step)
-    best = [states.titles[states.chunks[int(found.candidates.rows[place])].document_id] for place in found.order()]
+    best = [states.titles[states.chunks[int(found.candidates.rows[place])].document_id] for place in found.order]
     assert best.index("Cider laws of Dorset") < best.index("Cider laws of Kent")
     laws = int(np.flatnonzero(found.candidates.rows == row_of(states, "Cider laws of Dorset"))[0])
     assert found.rewrites[found.hop.by[laws]].name == "Dorset"
