@@ -169,6 +169,7 @@ const turnOf = ({ question, answer }) => ({
   question,
   answer: answer.text.slice(0, 50_000),
   short: answer.span.slice(0, 2000),
+  standalone: answer.standalone.slice(0, 8000),
   citations: answer.citations.slice(0, 100).map(({ document_id, start, end }) => ({ document_id, start, end })),
 });
 
