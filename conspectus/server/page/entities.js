@@ -93,17 +93,10 @@ async function openChunk(id) {
 
 function passages(found) {
   if (!found.chunk_ids.length) return null;
-  const place = make("div", {}), title = make("h3", {}, "Where it is named");
-  let shownSoFar = PASSAGES;
-  const load = () => fill(place, "Fetching the passages …", () => get(addressOf(here.index, "passages"), { chunk: found.chunk_ids.slice(0, Math.min(shownSoFar, 50)) }), (rows) => [
-    make("ul", { class: "passages" }, ...rows.map((each) => make("li", {}, make("button", { type: "button", class: "source", onclick: () => openDocument(each.document_id, [each.start, each.end]) }, make("span", {}, make("span", { class: "title" }, spoken(cut(each.title || each.document_id, 100))), each.place ? make("small", {}, shown(each.place)) : null, make("span", { class: "quote" }, ...marked(each.text, found.name))))))),
-    found.chunk_ids.length > shownSoFar && shownSoFar < 50 ? make("button", { type: "button", onclick: () => {
-      shownSoFar = 50;
-      load();
-    } }, `Show more of ${counted(found.frequency, "passage")}`) : null,
-  ]);
-  load();
-  return make("section", {}, title, place);
+  const place = make("div", {});
+  const row = (each) => make("li", {}, make("button", { type: "button", class: "source", onclick: () => openDocument(each.document_id, [each.start, each.end]) }, make("span", {}, make("span", { class: "title" }, spoken(cut(each.title || each.document_id, 100))), each.place ? make("small", {}, shown(each.place)) : null, make("span", { class: "quote" }, ...marked(each.text, found.name)))));
+  fill(place, "Fetching the passages …", () => get(addressOf(here.index, "passages"), { chunk: found.chunk_ids.slice(0, 50) }), (rows) => folded(rows, PASSAGES, row, { class: "passages" }));
+  return make("section", {}, make("h3", {}, "Where it is named"), place);
 }
 /** A piece of a text around a name, the name marked. */
 function marked(text, name) {
