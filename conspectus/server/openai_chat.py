@@ -19,7 +19,6 @@ from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.query.question.bounds import MOST_CHARACTERS
 from conspectus.query.sayings import saying
 from conspectus.query.types import Answer, Citation
-from conspectus.query.types.answer import UNDERSTOOD
 from conspectus.render.answers import source_lines
 from conspectus.rows import json_text
 from conspectus.server.ask_routes import AnswerStream, leaves, service_of, stream_response
@@ -142,7 +141,7 @@ def _turn(question: str, reply: str, notes: str) -> TurnGiven:
     short = next((part for part in parts if part.startswith(before) and part.endswith(after)), "")
     rest = "\n\n".join(part for part in parts if part != short)
     short = short.removeprefix(before).removesuffix(after)[:2_000]
-    _, _, understood = notes.partition(f"\n- {UNDERSTOOD}")
+    _, _, understood = notes.partition("\n- understood as: ")  # as `Answer.notes` has it
     standalone = understood.partition("\n")[0][:MOST_CHARACTERS]
     return TurnGiven(question=question, answer=rest, short=short, standalone=standalone)
 

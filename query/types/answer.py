@@ -11,8 +11,6 @@ SPELLING = "spelling"
 """The name of the step that tells which words of a question were read as others."""
 OVERVIEW = "overview"
 """The name of the step that tells that an answer is an outline."""
-UNDERSTOOD = "understood as: "
-"""How the note begins that tells how a follow-up was understood."""
 _SHOWN = 200
 """Characters of an answer that `repr` shows."""
 
@@ -283,7 +281,7 @@ class Answer:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know besides the text: how the question was read, and what is in doubt."""
-        notes = [f"{UNDERSTOOD}{self.standalone}"] if self.standalone not in ("", self.question) else []
+        notes = [f"understood as: {self.standalone}"] if self.standalone not in ("", self.question) else []
         notes += [step.detail for step in self.trace if step.name in {SPELLING, OVERVIEW}]
         if self.dropped_citations:
             notes.append(f"citations that did not resolve and were dropped: {self.dropped_citations}")
