@@ -16,9 +16,9 @@ from conspectus.storage.text.postings import TextColumn
 
 
 def entity_rows(context: Context, name: str = "") -> Sequence[EntityRow]:
-    """Return the entities whose name contains the given text, most frequent first, ties by name."""
+    """Return the entities whose name contains the given text, names before dates and common nouns, by frequency."""
     wanted, names = name.casefold(), _folded_names(context)
-    entities, rows = context.index.each(Entity), [row for row in _by_frequency(context) if wanted in names[row]]
+    entities, rows = context.index.each(Entity), [row for row in _names_first(context) if wanted in names[row]]
     return RowsFrom(rows, lambda row: _row(entities[row]))
 
 
@@ -122,10 +122,13 @@ def _folded_names(context: Context) -> list[str]:
 
 
 @per_index
-def _by_frequency(context: Context) -> list[int]:
-    """Return the rows of the entities, the most frequent first, ties by name."""
-    from pyarrow import compute
+def _names_first(context: Context) -> list[int]:
+    """Return the rows of the entities: names before dates and common nouns, the most frequent first, ties by name."""
+    from pyarrow import array, compute
 
-    table = context.index.arrow(Entity, "frequency", "name")
-    rows: list[int] = compute.sort_indices(table, [("frequency", "descending"), ("name", "ascending")]).to_pylist()
+    table = context.index.arrow(Entity, "frequency", "name", "type")
+    kind = compute.is_in(table.column("type"), array(["DATE", "CONCEPT"]))
+    common = compute.or_(kind, compute.match_substring_regex(table.column("name"), r"^\p{Ll}"))
+    order = [("common", "ascending"), ("frequency", "descending"), ("name", "ascending")]
+    rows: list[int] = compute.sort_indices(table.append_column("common", common), order).to_pylist()
     return rows

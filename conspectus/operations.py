@@ -319,7 +319,7 @@ def filters(context: "Context") -> list[KeyRow]:
 
 
 def entities(context: "Context", name: Name = "") -> Sequence[EntityRow]:
-    """List the entities of the graph, most frequent first.
+    """List the entities of the graph: names, then nouns, most frequent first.
 
     Args:
         name: part of the name.

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from conspectus.operation_table import ASK, Operation
 from conspectus.operations import Question
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
+from conspectus.query.question.bounds import MOST_CHARACTERS
 from conspectus.query.types import Check, Citation, CitedTriple, Passage, Step, Usage
 from conspectus.query.types.subgraph import RetrievedSubgraph
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -41,12 +42,16 @@ class _Request(BaseModel):
 
 
 class TurnGiven(_Request):
-    """An earlier question and its answer. `citations` are the spans that it cited, `short` is its short answer."""
+    """An earlier question and its answer. `citations` are the spans that it cited, `short` is its short answer.
+
+    `standalone` is the question as it was understood.
+    """
 
     question: Question
     answer: Annotated[str, Field(max_length=LONGEST_ANSWER)]
     citations: Annotated[list[CitedSpan], Field(max_length=100)] = []
     short: Annotated[str, Field(max_length=2_000)] = ""
+    standalone: Annotated[str, Field(max_length=MOST_CHARACTERS)] = ""
 
 
 DRAWN = frozenset({"ask", "explain"})
@@ -143,7 +148,7 @@ def conversation(turns: Sequence[TurnGiven], narrowed: str) -> Conversation | No
         tuple(
             Turn(
                 turn.question,
-                turn.question,
+                turn.standalone or turn.question,
                 turn.answer,
                 "",
                 tuple(turn.citations),

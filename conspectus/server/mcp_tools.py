@@ -18,7 +18,7 @@ from conspectus.operation_table import ASK, OPERATIONS, Operation
 from conspectus.operations import MOST_PASSAGES
 from conspectus.rows import MethodRow, json_text
 from conspectus.server.bodies import AsOf, Between
-from conspectus.server.mcp_resources import add_prompts, add_resources
+from conspectus.server.mcp_resources import add_resources, answer_with_citations
 from conspectus.server.request_checks import Refused, log_line
 from conspectus.server.service import Service, never
 from conspectus.server.tokens import Caller
@@ -95,7 +95,7 @@ def mcp_server(service: Service, caller_of: CallerOf) -> MCPServer:
     server = _Server("conspectus", instructions=instructions, log_level="CRITICAL", tools=tools)
     server.calls = calls
     add_resources(server, calls, lambda read: told(read, ResourceError))
-    add_prompts(server)
+    server.prompt()(answer_with_citations)
     return server
 
 

@@ -126,7 +126,7 @@ def asked_of(chat: ChatRequest, method: str) -> dict[str, Any]:
     if len(said[-1].text) > MOST_CHARACTERS:
         raise Refused(400, "bad_request", f"a question has at most {MOST_CHARACTERS:,} characters")
     turns = [
-        _turn(before.text[:MOST_CHARACTERS], after.text.partition(SOURCES)[0].partition(NOTES)[0])
+        _turn(before.text[:MOST_CHARACTERS], *after.text.partition(SOURCES)[0].partition(NOTES)[::2])
         for before, after in pairwise(said)
         if before.role == "user" and after.role == "assistant"
     ]
@@ -134,13 +134,16 @@ def asked_of(chat: ChatRequest, method: str) -> dict[str, Any]:
     return {"question": said[-1].text, "method": method, "history": turns[-MOST_TURNS:], **narrowed}
 
 
-def _turn(question: str, reply: str) -> TurnGiven:
-    """Return an earlier question with the reply as `content_of` or a stream gave it."""
+def _turn(question: str, reply: str, notes: str) -> TurnGiven:
+    """Return an earlier question with the reply and its notes as `content_of` or a stream gave them."""
     before, _, after = saying("in short", question, "\0").partition("\0")
     parts = reply.split("\n\n")
     short = next((part for part in parts if part.startswith(before) and part.endswith(after)), "")
     rest = "\n\n".join(part for part in parts if part != short)
-    return TurnGiven(question=question, answer=rest, short=short.removeprefix(before).removesuffix(after)[:2_000])
+    short = short.removeprefix(before).removesuffix(after)[:2_000]
+    _, _, understood = notes.partition("\n- understood as: ")  # as `Answer.notes` has it
+    standalone = understood.partition("\n")[0][:MOST_CHARACTERS]
+    return TurnGiven(question=question, answer=rest, short=short, standalone=standalone)
 
 
 def content_of(answer: Answer) -> str:

@@ -200,20 +200,21 @@ function makeLegend() {
   const choices = [[false, "community"], [true, "type"]].map(([value, name]) =>
     make("button", { "aria-pressed": String(byType === value), onclick: () => {
       byType = value;
+      state.type = -1;
       again();
     } }, name));
   const rows = data.types.map((name, t) =>
     make("li", {}, make("button", { "aria-pressed": String(state.type === t), onclick: () => {
       state.type = state.type === t ? -1 : t;
       again();
-    } }, byType ? dot(typeColour(t)) : "", spoken((name || "no type").toLowerCase().replaceAll("_", " ")), make("small", {}, counts.get(t).toLocaleString("en")))));
+    } }, dot(typeColour(t)), spoken((name || "no type").toLowerCase().replaceAll("_", " ")), make("small", {}, counts.get(t).toLocaleString("en")))));
   const again = () => {
     const focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
     makeLegend();
     box.querySelectorAll("button")[focused]?.focus();
     redraw();
   };
-  box.replaceChildren(make("div", { role: "group", "aria-label": "Colour" }, "Colour by", ...choices), make("ul", { "aria-label": "Types of entities; press one to tell it apart" }, ...rows), make("p", {}, "Larger dots: more neighbours"));
+  box.replaceChildren(make("div", { role: "group", "aria-label": "Colour" }, "Colour by", ...choices), ...(byType ? [make("ul", { "aria-label": "Types of entities; press one to tell it apart" }, ...rows)] : []), make("p", {}, "Larger dots: more neighbours"));
 }
 
 function begin() {

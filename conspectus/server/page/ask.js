@@ -7,7 +7,6 @@ import { counted, make, number, say, shown, spoken } from "./dom.js";
 import { filterField, known, methodChoice } from "./choices.js";
 
 const MOST_KEPT = 20;
-const KINDS = { PERSON: "Who", ORG: "What", GPE: "What", LOC: "What", FAC: "What", TITLE: "What", EVENT: "What", PRODUCT: "What", WORK_OF_ART: "What" }; // by which a name is asked for
 const threads = new Map(); // by id: { id, index, turns: [{ question, method, where, answer }] }
 let shownThread = null, running = null;
 
@@ -114,11 +113,11 @@ async function greet() {
   facts.append(...told.map(([row, title]) => make("li", {}, make("b", {}, number(status.rows[row])), ` ${status.rows[row] === 1 ? title.replace(/ies$/, "y").replace(/s$/, "") : title}`)));
   about.append(status.answers_with ? `Answers are written by ${shown(status.answers_with)}; every sentence names where it is from.` : "There is no language model here: answers are sentences of the documents, with the place where they stand.");
   const { rows } = await get(addressOf(name, "entities"), { limit: 100 }).catch(() => ({ rows: [] }));
-  const names = rows.filter((each) => each.name.includes(" ") && each.type in KINDS).sort((a, b) => b.degree * b.frequency - a.degree * a.frequency).slice(0, 8);
+  const names = rows.filter((each) => each.name.includes(" ") && !["CONCEPT", "DATE"].includes(each.type)).sort((a, b) => b.degree * b.frequency - a.degree * a.frequency).slice(0, 8);
   const [first] = names;
   const { neighbours = [] } = first?.degree ? await get(addressOf(name, `entities/${encodeURIComponent(first.id)}`), { limit: 10 }).catch(() => ({})) : {};
   const other = neighbours.find((each) => each.name !== first.name && /^\p{Lu}/u.test(each.name));
-  const questions = [...names.slice(0, 2).map((each) => `${KINDS[each.type]} is ${each.name}?`), other && `How are ${first.name} and ${other.name} connected?`, status.rows.reports && "What are the main themes?"].filter(Boolean);
+  const questions = [...names.slice(0, 2).map((each) => `Who or what is ${each.name}?`), other && `How are ${first.name} and ${other.name} connected?`, status.rows.reports && "What are the main themes?"].filter(Boolean);
   offered.append(...questions.slice(-3).map((each) => make("li", {}, make("button", { type: "button", onclick: () => ask(each) }, shown(each)))));
   topics.append(...names.map((each) => make("li", {}, make("a", { href: href("entities", { id: each.id }, name) }, spoken(each.name)))));
 }
@@ -170,6 +169,7 @@ const turnOf = ({ question, answer }) => ({
   question,
   answer: answer.text.slice(0, 50_000),
   short: answer.span.slice(0, 2000),
+  standalone: answer.standalone.slice(0, 8000),
   citations: answer.citations.slice(0, 100).map(({ document_id, start, end }) => ({ document_id, start, end })),
 });
 

@@ -83,7 +83,7 @@ function shared(answers, parts) {
   if (given.length < 2) return;
   const cited = given.map((answer) => new Map(answer.citations.map((each) => [each.document_id, shown(each.title || each.document_id)])));
   const common = [...cited[0]].filter(([id]) => cited.every((titles) => titles.has(id))).map(([, title]) => title);
-  const said = given.map((answer, row) => [chosen[answers.indexOf(given[row])], answer.span || (answer.known ? "no short answer" : "does not know")]);
+  const said = given.map((answer, row) => [chosen[answers.indexOf(given[row])], answer.span || answer.names.join(", ") || (answer.known ? "no short answer" : "does not know")]);
   const alike = new Set(said.map(([, span]) => span.toLowerCase())).size === 1;
   const told = [alike ? `All say: ${said[0][1]}.` : `They differ: ${said.map(([method, span]) => `${method}: ${span}`).join(" · ")}.`, common.length ? `All cite ${counted(common.length, "document")} alike: ${common.join(", ")}.` : "No document is cited by all of them."];
   for (const [row, part] of parts.entries()) {

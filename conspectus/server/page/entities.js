@@ -14,7 +14,7 @@ const list = make("ul", { class: "rows" }), listing = make("div", { class: "list
 const side = make("div", { class: "side" }, search, listing);
 const detail = make("div", { class: "detail", tabindex: "-1" });
 const element = make("section", { class: "view split", id: "view-entities", "aria-label": "Entities" }, make("h1", { tabindex: "-1" }, "Entities"), side, detail);
-let listed = "", told = "";
+let listed = "", told = "", guessed = false; // by rules, without a model
 
 listKeys(search, list);
 
@@ -29,29 +29,31 @@ function show(parameters) {
   mark(id);
   if (told === `${here.index} ${id}`) return;
   told = `${here.index} ${id}`;
-  if (id) fill(detail, "Looking it up …", () => Promise.all([get(path(id), { limit: 100 }), get(`${path(id)}/drawing`, { width: room(detail) }).catch(() => null), get(`${path(id)}/timeline`, { limit: 100 }), known(here.index)]), about);
+  if (id) fill(detail, "Looking it up …", () => Promise.all([get(path(id), { limit: 100 }), get(`${path(id)}/drawing`, { width: room(detail) }).catch(() => null), get(`${path(id)}/timeline`, { limit: 100 })]), about);
   else detail.replaceChildren(make("p", { class: "soft empty" }, "Choose an entity to see what is known of it, and what it is joined to."));
 }
 const mark = (id) => setCurrent(list.querySelectorAll("a"), (link) => link.dataset.id === id);
 
 async function first(name) {
   const began = performance.now();
+  const { status } = await known(here.index).catch(() => ({}));
+  guessed = status?.models.extraction?.startsWith("en_core") || status?.models.extraction === "regex";
   await paged(listing, addressOf(here.index, "entities"), { name }, row, (page, body, foot) => [make("p", { class: "soft", role: "status" }, `${counted(page.total, "entity", "entities")}${name ? ` with “${shown(cut(name, 40))}”` : ""}`), body, foot], list);
   mark(here.parameters.get("id") ?? "");
   performance.measure("entities listed", { start: began, end: performance.now() });
 }
+const kindOf = (each) => shown(each.type.toLowerCase().replaceAll("_", " "));
 const row = (each) => make("li", {}, make("a", { href: changed({ id: each.id, doc: null, span: null }), "data-id": each.id, onclick: (event) => {
   event.currentTarget.href = changed({ id: each.id, doc: null, span: null }); // the name that is searched may have changed since
-} }, spoken(each.name), make("small", {}, shown(each.type.toLowerCase().replaceAll("_", " "))), make("small", { class: "count", title: "passages that name it" }, number(each.frequency))));
+} }, spoken(each.name), make("small", { title: guessed ? "guessed by rules" : null }, kindOf(each), guessed && each.type ? "?" : ""), make("small", { class: "count", title: "passages that name it" }, number(each.frequency))));
 
 const path = (id) => addressOf(here.index, `entities/${encodeURIComponent(id)}`);
 
-function about([found, around, { rows: dated }, { status }]) {
-  const guessed = status.models.extraction?.startsWith("en_core") || status.models.extraction === "regex"; // by rules, without a model
+function about([found, around, { rows: dated }]) {
   say(found.name);
   return [
     make("p", { class: "narrow-only" }, make("a", { href: changed({ id: null }) }, "← All entities")),
-    make("p", { class: "kicker" }, shown(found.type.toLowerCase().replaceAll("_", " ") || "entity"), guessed ? " · guessed by rules" : ""),
+    make("p", { class: "kicker" }, kindOf(found) || "entity", guessed ? " · guessed by rules" : ""),
     make("h2", {}, spoken(found.name)),
     make("ul", { class: "facts" }, make("li", {}, make("b", {}, number(found.frequency)), ` ${found.frequency === 1 ? "passage" : "passages"}`), make("li", {}, make("b", {}, number(found.degree)), found.degree === 1 ? " neighbour" : " neighbours"), make("li", {}, make("a", { href: href("map", { entity: found.id }) }, "Show it on the map"))),
     found.description ? make("p", { class: "lead", dir: "auto" }, shown(found.description)) : null,
@@ -91,17 +93,10 @@ async function openChunk(id) {
 
 function passages(found) {
   if (!found.chunk_ids.length) return null;
-  const place = make("div", {}), title = make("h3", {}, "Where it is named");
-  let shownSoFar = PASSAGES;
-  const load = () => fill(place, "Fetching the passages …", () => get(addressOf(here.index, "passages"), { chunk: found.chunk_ids.slice(0, Math.min(shownSoFar, 50)) }), (rows) => [
-    make("ul", { class: "passages" }, ...rows.map((each) => make("li", {}, make("button", { type: "button", class: "source", onclick: () => openDocument(each.document_id, [each.start, each.end]) }, make("span", {}, make("span", { class: "title" }, spoken(cut(each.title || each.document_id, 100))), each.place ? make("small", {}, shown(each.place)) : null, make("span", { class: "quote" }, ...marked(each.text, found.name))))))),
-    found.chunk_ids.length > shownSoFar && shownSoFar < 50 ? make("button", { type: "button", onclick: () => {
-      shownSoFar = 50;
-      load();
-    } }, `Show more of ${counted(found.frequency, "passage")}`) : null,
-  ]);
-  load();
-  return make("section", {}, title, place);
+  const place = make("div", {});
+  const row = (each) => make("li", {}, make("button", { type: "button", class: "source", onclick: () => openDocument(each.document_id, [each.start, each.end]) }, make("span", {}, make("span", { class: "title" }, spoken(cut(each.title || each.document_id, 100))), each.place ? make("small", {}, shown(each.place)) : null, make("span", { class: "quote" }, ...marked(each.text, found.name)))));
+  fill(place, "Fetching the passages …", () => get(addressOf(here.index, "passages"), { chunk: found.chunk_ids.slice(0, 50) }), (rows) => folded(rows, PASSAGES, row, { class: "passages" }));
+  return make("section", {}, make("h3", {}, "Where it is named"), place);
 }
 /** A piece of a text around a name, the name marked. */
 function marked(text, name) {

@@ -70,10 +70,22 @@ export const documentsView = {
         removed.replaceChildren(failed(failure));
       }
     } }, "Remove"));
-    const row = (each) => make("tr", {}, make("td", {}, make("button", { type: "button", class: "link", onclick: (event) => openDocument(each.id, null, { from: event.currentTarget }) }, spoken(each.title || each.id)), each.uri && each.uri !== each.title ? make("small", {}, spoken(each.uri)) : null), make("td", {}, shown((each.metadata.date ?? "").slice(0, 10))), make("td", { class: "value" }, number(each.n_chars)), rights.administrator ? remove(each) : null);
+    const row = (each) => make("tr", {}, make("td", {}, make("button", { type: "button", class: "link", onclick: (event) => openDocument(each.id, null, { from: event.currentTarget }) }, spoken(each.title || each.id)), each.uri && each.uri !== each.title ? make("small", {}, spoken(each.uri)) : null), make("td", { class: "value" }, shown((each.metadata.date ?? "").slice(0, 10))), make("td", { class: "value" }, number(each.n_chars)), rights.administrator ? remove(each) : null);
     const heads = Object.entries(ORDERS).map(([order, name]) => make("th", { scope: "col", "aria-sort": order === sort ? (order === "title" ? "ascending" : "descending") : null }, make("a", { href: changed({ sort: order }) }, name)));
     tell();
     paged(documents, addressOf(here.index, "documents"), { title: wanted, sort }, row, (page, body, foot) => [make("p", { class: "soft", role: "status" }, counted(page.total, "document")), page.total ? table([...heads, rights.administrator ? "" : null].filter((each) => each !== null), body) : null, foot]);
+  },
+};
+
+// Statements that disagree
+
+const pairs = make("div", {});
+const statement = (each) => make("li", {}, make("button", { type: "button", class: "source", onclick: () => openDocument(each.document_id, [each.start, each.end]) }, make("span", {}, make("span", { class: "title" }, each.when ? `${shown(each.when)}: ` : "", spoken(each.statement)), make("small", {}, spoken(each.title || each.document_id)), make("span", { class: "quote" }, spoken(each.quote)))));
+export const conflictsView = {
+  element: make("section", { class: "view", id: "view-conflicts", "aria-label": "Conflicts" }, make("h1", { tabindex: "-1" }, "Conflicts"), pairs),
+  show() {
+    const row = (each) => make("li", { class: "sources" }, make("h2", {}, spoken(each.about), make("small", {}, ` ${shown(each.word)}`)), make("ul", {}, statement(each.one), statement(each.other)));
+    paged(pairs, addressOf(here.index, "conflicts"), {}, row, (page, body, foot) => [make("p", { class: "soft" }, page.total ? `${counted(page.total, "pair")} of statements that cannot both hold, each with where it is said` : "No two statements were found that cannot both hold."), body, foot], make("ul", { class: "jobs" }));
   },
 };
 
@@ -124,7 +136,7 @@ export const statusView = {
       const pair = (name, value) => make("div", {}, make("dt", {}, shown(name)), make("dd", {}, spoken(value)));
       const correction = (each) => make("li", {}, make("code", {}, shown(each.text)), make("small", {}, each.places ? ` in force at ${counted(each.places, "place")}` : " matches nothing any more"));
       return [
-        make("ul", { class: "numbers" }, ...Object.entries(status.rows).filter(([, n]) => n).map(([name, n]) => make("li", {}, make("b", {}, number(n)), ` ${name.replaceAll("_", " ")}`))),
+        make("ul", { class: "numbers" }, ...Object.entries(status.rows).filter(([, n]) => n).map(([name, n]) => make("li", {}, make("b", {}, number(n)), ` ${name === "chunks" ? "passages" : name.replaceAll("_", " ")}`))),
         make("dl", {}, pair("Version of the index", status.version), pair("Answers are written by", status.answers_with || "no language model: sentences of the documents"), ...Object.entries(status.models).filter(([step, model]) => model && step !== "dimension").map(([step, model]) => pair(`Model of ${step.replaceAll("_", " ")}`, model)), pair("Program", `Conspectus ${versions.conspectus}, interface ${versions.api}, format ${status.format}`)),
         status.corrections.length ? make("section", {}, make("h2", {}, "Corrections"), make("ul", { class: "relations" }, ...status.corrections.map(correction))) : null,
         rights.on && !rights.administrator ? make("details", {}, make("summary", {}, "Administer"), signIn()) : null,

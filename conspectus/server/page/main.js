@@ -8,13 +8,13 @@ import { make, say } from "./dom.js";
 import { showDrawer } from "./drawer.js";
 import { entitiesView } from "./entities.js";
 import { failed, waiting } from "./fetching.js";
-import { documentsView, mapView, statusView } from "./lists.js";
+import { conflictsView, documentsView, mapView, statusView } from "./lists.js";
 import { manageView } from "./manage.js";
 import { reportsView } from "./reports.js";
 
 const VIEWS = {
   ask: ["Ask", askView], compare: ["Compare", compareView], entities: ["Entities", entitiesView], reports: ["Reports", reportsView],
-  map: ["Map", mapView], documents: ["Documents", documentsView], status: ["Status", statusView], manage: ["Manage", manageView],
+  map: ["Map", mapView], documents: ["Documents", documentsView], conflicts: ["Conflicts", conflictsView], status: ["Status", statusView], manage: ["Manage", manageView],
 };
 const main = document.getElementById("main"), nav = document.getElementById("views"), select = document.getElementById("index");
 let indexes = [];

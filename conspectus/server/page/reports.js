@@ -62,7 +62,7 @@ function about(report) {
     make("p", { class: "narrow-only" }, make("a", { href: changed({ id: null }) }, "← All reports")),
     make("p", { class: "kicker" }, `Level c${report.level} · ${counted(report.size, "entity", "entities")} · importance ${report.rating.toFixed(1)} of 10`),
     make("h2", {}, spoken(report.title)),
-    make("p", { class: "lead", dir: "auto" }, shown(report.summary)),
+    report.findings.some((each) => each.includes(report.summary)) ? null : make("p", { class: "lead", dir: "auto" }, shown(report.summary)),
     make("div", { class: "findings text" }, ...report.findings.map((finding) => make("section", {}, ...prose(finding, mark)))),
     report.parent ? make("section", {}, make("h3", {}, "Part of"), make("ul", { class: "chips" }, link(report.parent))) : null,
     report.children.length ? make("section", {}, make("h3", {}, "Divided into"), make("ul", { class: "chips" }, ...report.children.map(link))) : null,

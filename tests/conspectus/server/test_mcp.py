@@ -101,7 +101,7 @@ async def every_resource(client: Client, index: str) -> str:
             await client.read_resource(f"{base}/{address}")
         assert "conspectus/" not in str(told.value)
     prompts = [one.name for one in (await client.list_prompts()).prompts]
-    assert sorted(prompts) == ["answer_with_citations", "compare_methods"]
+    assert prompts == ["answer_with_citations"]
     for name in prompts:
         prompt = await client.get_prompt(name, {"question": QUESTION})
         assert prompt.messages[0].content.text.endswith(QUESTION)  # type: ignore[union-attr]

@@ -266,7 +266,7 @@ def test_reports_the_map_documents_and_the_status_are_browsed(page: Page, server
     opened(page, server, "#/notes/reports")
     page.until("document.querySelector('.tree a') !== null")
     page.click_on(".tree a")
-    page.until("document.querySelector('#view-reports .detail .lead') !== null")
+    page.until("document.querySelector('#view-reports .detail .findings') !== null")
     page.run("document.querySelector('.findings button.mark').click()")
     page.until("document.querySelector('#cited') !== null")
     assert page.run("document.querySelector('#why') === null"), "a report answers no question"
