@@ -310,18 +310,25 @@ def _in_document(document: Document) -> Iterator[tuple[str, str, str, Sequence[s
 
 
 def _record_columns(text: str, start: int, end: int) -> tuple[str, ...]:
-    """Return the names of the columns of records; none if a paragraph is no record, or a name is a number."""
+    """Return the names of the columns of records, with titles above and notes below them.
+
+    None if a paragraph between them is no record, or a name is a number.
+    """
     counts: Counter[str] = Counter()
-    rows = 0
-    for found in _PARAGRAPH.finditer(text, start, end):
+    numbers = []
+    for number, found in enumerate(_PARAGRAPH.finditer(text, start, end)):
         check()
-        names = [name[1] for piece in found[0].split("; ") if (name := _NAME.fullmatch(piece))]
-        if not names:
-            return ()
-        counts.update(set(names))
-        rows += 1
+        if names := {name[1] for piece in found[0].split("; ") if (name := _NAME.fullmatch(piece))}:
+            counts.update(names)
+            numbers.append(number)
+    rows = len(numbers)
     found_names = tuple(name for name, count in counts.items() if count > 1 or rows <= _RARE)
-    return () if any(numbers_of([name]) and not _YEAR.fullmatch(name) for name in found_names) else found_names
+    whole = bool(rows) and numbers[-1] - numbers[0] < rows
+    return (
+        found_names
+        if whole and not any(numbers_of([name]) and not _YEAR.fullmatch(name) for name in found_names)
+        else ()
+    )
 
 
 def _records(text: str, start: int, end: int, columns: Sequence[str]) -> Iterator[_Row]:
@@ -336,7 +343,8 @@ def _records(text: str, start: int, end: int, columns: Sequence[str]) -> Iterato
                 cells[last] = name[2]
             else:  # a semicolon within a cell
                 cells[last] = f"{cells[last]}; {piece}" if last in cells else piece
-        yield found.start(), found.end(), cells
+        if not known.isdisjoint(cells):
+            yield found.start(), found.end(), cells
 
 
 def _pipe_columns(block: str) -> tuple[str, ...]:
