@@ -96,7 +96,8 @@ class Complete(ModelMethod):
                 if plan.table.kind == "rows" and all_rows and kind in _OF_ONE:
                     return None  # "Who wrote the article?" does not ask for the rows of its table
             if isinstance(plan, NoPlan):
-                return _declined(assembly, plan) if plan.computes and plan.matched else None
+                declined = plan.matched and (plan.computes or (plan.beyond and self._only_tables()))
+                return _declined(assembly, plan) if declined else None
             answer = None if plan.table.kind == "entities" else self._answered(assembly, plan)
         return answer if answer and (answer.known or plan.table.kind not in ("statements", "lines")) else None
 
@@ -124,13 +125,19 @@ class Complete(ModelMethod):
         plans = [plan for plan in plans if plan.table.kind != "entities"] or plans
         if not plans:
             refused = [plan for plan in tried if isinstance(plan, NoPlan)]
-            return max(refused, key=lambda plan: plan.matched, default=NoPlan("there is no such set"))
+            return max(refused, key=lambda plan: (plan.matched, plan.beyond), default=NoPlan("there is no such set"))
         most = max(plan.matched for plan in plans)
         plans = [plan for plan in plans if plan.matched == most]
         if len(plans) > 1:
             why = "several sets have what it asks for: " + "; ".join(_named(plan.table) for plan in plans)
             return NoPlan(why, most, all(plan.operation != "list" and plan.table.kind == "rows" for plan in plans))
         return plans[0]
+
+    def _only_tables(self) -> bool:
+        """Return whether all documents are tables, so that no other text answers."""
+        index = self._context.index
+        of_tables = {id_ for table in sets.tables(index) if table.kind == "rows" for id_ in table.documents}
+        return len(of_tables) == index.manifest.rows["documents"]
 
     def _sets(self, question: str, language: str) -> Iterator[Table]:
         """Yield the sets that a question may mean: all in the documents, and those that its words name."""

@@ -25,7 +25,7 @@ CHARACTER = regex.compile(rf"\p{{Hangul}}|(?!\p{{Katakana}}|ー){UNSPACED.patter
 """What is a word of a question; a stretch of Katakana is one."""
 _WITHIN = regex.compile(r"(?<=\p{Hangul})(?=\p{Hangul})")
 _ALIKE = str.maketrans({"ı": "i", "İ": "i", "ё": "е", "Ё": "е", "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي"})
-_APART = frozenset(("small", "unit", "counter"))
+_APART = frozenset(("small", "unit", "counter", "year column", "quarter column"))
 """Roles of words that are no phrases of questions."""
 
 Phrase = tuple[str, ...]

@@ -91,14 +91,14 @@ class Table:
 
     @cached_property
     def numbers(self) -> tuple[Numbers | None, ...]:
-        """The numbers of each column, None if it has other cells or their meaning is not clear."""
-        return numbers_of_columns(column.cells for column in self.columns)
+        """The numbers of each column, None if it has other cells or their meaning is not clear; sheets are names."""
+        return numbers_of_columns(["x"] if column.name in _PLACES else column.cells for column in self.columns)
 
     @cached_property
     def days(self) -> tuple[tuple[Days | None, ...] | None, ...]:
         """The days of each column that has nothing but dates, else None."""
         return tuple(
-            None if numbers else days_of(column.cells)
+            None if numbers or column.name in _PLACES else days_of(column.cells)
             for column, numbers in zip(self.columns, self.numbers, strict=True)
         )
 
@@ -314,21 +314,19 @@ def _record_columns(text: str, start: int, end: int) -> tuple[str, ...]:
 
     None if a paragraph between them is no record, or a name is a number.
     """
-    counts: Counter[str] = Counter()
-    numbers = []
-    for number, found in enumerate(_PARAGRAPH.finditer(text, start, end)):
+    rows: list[dict[str, None]] = []
+    for found in _PARAGRAPH.finditer(text, start, end):
         check()
-        if names := {name[1] for piece in found[0].split("; ") if (name := _NAME.fullmatch(piece))}:
-            counts.update(names)
-            numbers.append(number)
-    rows = len(numbers)
-    found_names = tuple(name for name, count in counts.items() if count > 1 or rows <= _RARE)
-    whole = bool(rows) and numbers[-1] - numbers[0] < rows
-    return (
-        found_names
-        if whole and not any(numbers_of([name]) and not _YEAR.fullmatch(name) for name in found_names)
-        else ()
-    )
+        pieces = map(_NAME.fullmatch, found[0].split("; "))
+        rows.append(dict.fromkeys(name[1] for name in pieces if name))
+    counts = Counter(name for names in rows for name in names)
+    numbers = [at for at, names in enumerate(rows) if any(counts[name] > 1 for name in names)] or [
+        at for at, names in enumerate(rows) if names
+    ][-1:]
+    few = len(numbers) <= _RARE
+    known = tuple(dict.fromkeys(name for at in numbers for name in rows[at] if few or counts[name] > 1))
+    whole = bool(numbers) and numbers[-1] - numbers[0] < len(numbers)
+    return known if whole and not any(numbers_of([name]) and not _YEAR.fullmatch(name) for name in known) else ()
 
 
 def _records(text: str, start: int, end: int, columns: Sequence[str]) -> Iterator[_Row]:
