@@ -21,7 +21,7 @@ from conspectus.query.methods.complete.conditions import Group, NoPlan, Plan, Re
 from conspectus.query.methods.complete.marks import tokens_of
 from conspectus.query.methods.complete.model_plan import plan_by_model
 from conspectus.query.methods.complete.plan import MOST_TOKENS, plan_for
-from conspectus.query.methods.complete.question_words import LANGUAGES, keys_of, phrases, small_words
+from conspectus.query.methods.complete.question_words import LANGUAGES, keys_of, phrases, small_words, without_request
 from conspectus.query.methods.complete.sets import DOCUMENT, SHEET, TITLE, Table
 from conspectus.query.methods.complete.statements import statements
 from conspectus.query.methods.complete.vocabulary import Vocabulary
@@ -90,7 +90,7 @@ class Complete(ModelMethod):
         plan = self.plan(question)
         with assembling(question, self._name) as assembly:
             if not isinstance(plan, NoPlan) and plan.operation == "list":
-                kind, all_rows = kind_of(question), not plan.conditions and plan.target is None
+                kind, all_rows = kind_of(without_request(question)), not plan.conditions and plan.target is None
                 if plan.table.kind == "statements" and kind == "definition":
                     return None  # "What is the Lantern?" asks what it is, not for the sentences that begin with it
                 if plan.table.kind == "rows" and all_rows and kind in _OF_ONE:
@@ -106,6 +106,7 @@ class Complete(ModelMethod):
 
         A few words do not tell their language: the likeliest is tried first, then the others.
         """
+        question = without_request(question)
         tokens = tokens_of(question)
         long = len(question) > 1_000 or len(tokens) > MOST_TOKENS or first_words(question, MOST_CLOSELY) != question
         if long or kind_of(question) in ("why", "how to", "yes or no"):

@@ -25,7 +25,7 @@ CHARACTER = regex.compile(rf"\p{{Hangul}}|(?!\p{{Katakana}}|ー){UNSPACED.patter
 """What is a word of a question; a stretch of Katakana is one."""
 _WITHIN = regex.compile(r"(?<=\p{Hangul})(?=\p{Hangul})")
 _ALIKE = str.maketrans({"ı": "i", "İ": "i", "ё": "е", "Ё": "е", "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي"})
-_APART = frozenset(("small", "unit", "counter", "year column", "quarter column"))
+_APART = frozenset(("small", "unit", "counter", "year column", "quarter column", "request"))
 """Roles of words that are no phrases of questions."""
 
 Phrase = tuple[str, ...]
@@ -113,3 +113,18 @@ def joined(tokens: Iterable[str]) -> str:
     '有多少'
     """
     return " ".join(tokens).replace(f" {JOINED}", "").removeprefix(JOINED)
+
+
+def without_request(question: str) -> str:
+    """Return a question without the request that it begins with, which looks like a question of yes or no.
+
+    >>> without_request("Could you tell me who rowed?"), without_request("Kannst du mir sagen, wer ruderte?")
+    ('who rowed?', 'wer ruderte?')
+    """
+    start = question.lstrip(" ¿¡").casefold().replace(",", " ")
+    said = max(
+        (text for each in LANGUAGES for text in _texts("request", each) if start.startswith(f"{text} ")),
+        key=len,
+        default="",
+    )
+    return question.lstrip(" ¿¡")[len(said) :].lstrip(" ,") if said else question
