@@ -18,6 +18,7 @@ from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.context import Context, remembered
 from conspectus.query.methods.complete import sets
 from conspectus.query.methods.complete.conditions import Group, NoPlan, Plan, Result, Unclear, compute
+from conspectus.query.methods.complete.definitions import definitions
 from conspectus.query.methods.complete.marks import tokens_of
 from conspectus.query.methods.complete.model_plan import plan_by_model
 from conspectus.query.methods.complete.plan import MOST_TOKENS, plan_for
@@ -152,8 +153,9 @@ class Complete(ModelMethod):
             asked = set(map(stem, keys_of(question)))
             tables = tuple(table for table in tables if not asked.isdisjoint(sets.words_of_table(table)))[:_MOST_SETS]
         yield from tables
-        if len(lines := sets.lines(index)):
-            yield lines
+        for each in (sets.lines(index), definitions(index)):
+            if len(each):
+                yield each
         if "documents" in named:
             yield sets.documents(index)
         if "headings" in named:
@@ -391,7 +393,11 @@ class _Writer:
     def _text(self, row: int, span: Span) -> str:
         """Return the text of a row; of a document and a name what it is called."""
         called = [column for column in self._table.columns if column.name == TITLE]
-        if self._table.kind in ("documents", "entities", "headings") and called and called[0].codes[row] >= 0:
+        if (
+            self._table.kind in ("documents", "entities", "headings", "definitions")
+            and called
+            and called[0].codes[row] >= 0
+        ):
             return str(called[0].cells[called[0].codes[row]])
         return self._documents[span.document_id].text[span.start : span.end]
 

@@ -142,7 +142,7 @@ class _Reading:
             return None
         own, last = self._own_sets(), which.last
         noun = next((each for each in self.marks if each.first >= last and (each.of_table or each.roles & own)), None)
-        if noun is None or noun.column is None or noun.cells:
+        if noun is None or noun.column is None or noun.cells or yes_and_no(self._table.columns[noun.column]):
             return title
         # "Which has the longest cable?" does not ask for the cable.
         return noun.column if noun.first == last or self._tokens[which.first].casefold() != "which" else title

@@ -25,8 +25,9 @@ CHARACTER = regex.compile(rf"\p{{Hangul}}|(?!\p{{Katakana}}|ー){UNSPACED.patter
 """What is a word of a question; a stretch of Katakana is one."""
 _WITHIN = regex.compile(r"(?<=\p{Hangul})(?=\p{Hangul})")
 _ALIKE = str.maketrans({"ı": "i", "İ": "i", "ё": "е", "Ё": "е", "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي"})
-_APART = frozenset(("small", "unit", "counter", "year column", "quarter column", "request"))
-"""Roles of words that are no phrases of questions."""
+_APART = frozenset(("small", "unit", "counter", "request"))
+OF_COLUMN = " column"
+"""The end of roles of words that a column is called by, and other words than phrases of questions."""
 
 Phrase = tuple[str, ...]
 """The keys of the words of a phrase."""
@@ -58,6 +59,8 @@ def phrases(language: str) -> Mapping[Phrase, frozenset[str]]:
     """
     found: defaultdict[Phrase, set[str]] = defaultdict(set)
     for role in by_language("conspectus.query.methods.complete", "words.txt").keys() - _APART:
+        if role.endswith(OF_COLUMN):
+            continue
         for text in _texts(role, language):
             keys = keys_of(text)
             roles = found[(f"{JOINED}{keys[0]}", *keys[1:]) if text.startswith("-") else keys]
