@@ -101,7 +101,7 @@ def _definition(line: str, language: str) -> re.Match[str] | None:
 
 
 def _begin(draft: Draft, found: re.Match[str], levels: list[_Level]) -> str:
-    """Begin the place of a definition and return its heading; `levels` are the indentations and names of those around it."""
+    """Begin the place of a definition and return its heading; `levels` are those around it."""
     depth = len(found["indent"])
     while levels and levels[-1][0] >= depth:
         levels.pop()

@@ -38,7 +38,18 @@ _FRONT_MATTER = regex.compile(r"---[ \t]*\n(?P<block>.*?)^(?:---|\.\.\.)[ \t]*(?
 _FRONT_MATTER_REACH = 1 << 16
 _SAID = re.compile(r"^(?![\[{])(?=.*(?:[^\W\d_]{2}|\d{4}-\d))(?!(?:true|false)$)")
 """A value that says something by itself: no list, no bare number, no switch."""
-_FENCED_DIV = re.compile(r"^ {0,3}:::.*$", re.M)
+_COUNTED = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)+: \d")
+"""A number whose name is in words, as a person writes it: no setting of a program."""
+_OF_PANDOC = [
+    (re.compile(rule, re.M), by)
+    for rule, by in (
+        (r"^ {0,3}:::.*$|^(?:#|//)\|[ ].*$", ""),
+        (r"(?<!!)\[([^\[\]\n]{1,300})\]\{[.#][^{}\n]{1,200}\}", r"\1"),
+        (r"(?<=[)`])\{(?:[.#][\w-]+|[\w-]+=[^{}\n]{1,100})(?:[ ][^{}\n]{0,200})?\}", ""),
+        (r"^(#{1,6}[ ].*?)[ ]+\{[.#-][^{}\n]{0,200}\}[ ]*$", r"\1"),
+    )
+]
+"""Fenced divisions, options of cells, attributes of spans, links and headings, as Pandoc and Quarto write them."""
 _NOT_SHOWN = re.compile(
     r"!\[\[[^\[\]\n]{1,300}\]\]|%%(?s:.{0,10000}?)%%|\[\^[^\[\]\s]{1,80}\]:?|\[![A-Za-z]{1,30}\][-+]?"
 )
@@ -63,7 +74,12 @@ def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
             title = as_title(metadata.pop(settings.title_column, None))
         draft = Draft(settings)
         if number in (None, 1):
-            draft.add(labelled({name: value for name, value in metadata.items() if _SAID.search(value)}))
+            said = {
+                name: value
+                for name, value in metadata.items()
+                if _SAID.search(value) or _COUNTED.match(f"{name}: {value}")
+            }
+            draft.add(labelled(said))
         add_markdown(draft, text)
         title = title or next((place.label for place in draft.places if place.level == 1), None)
         if draft:
@@ -74,7 +90,9 @@ def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 def add_markdown(draft: Draft, text: str) -> None:
     """Add the blocks of a Markdown text to a draft; raises Unreadable for one that costs too much to parse."""
-    page = parse_page(_parser().render(_FENCED_DIV.sub("", text)))
+    for rule, by in _OF_PANDOC:
+        text = rule.sub(by, text)
+    page = parse_page(_parser().render(text))
     if page is not None:
         add_elements(page, draft)
 

@@ -34,10 +34,12 @@ _TEX_TITLE = re.compile(rf"\\title(?:\[[^\]]*\])?\{{{_GROUP}\}}")
 _TEX_AUTHOR = re.compile(rf"\\author(?:\[[^\]]*\])?\{{{_GROUP}\}}")
 _TEX_AND = re.compile(r"\\(?:and|AND|And)\b|(?<=\w),(?=\s+[A-Z])|\s+and\s+")
 _TEX_ASIDE = re.compile(
-    r"\\(?:thanks|footnotemark|inst|texttt|email|orcid\w*|footnote|affil|IEEEauthorblockA)\*?(?:\[[^\]]*\])?(?:\{[^{}]*\})?"
+    r"\\(?:thanks|footnotemark|inst|texttt|email|orcid\w*|footnote|affil\w*|institute|[A-Za-z]*authorblockA"
+    rf"|[A-Za-z]*(?:ref|refmark|note|mark))\*?(?:\[[^\]]*\])?(?:\{{{_GROUP}\}})?"
     r"|\$[^$]{0,40}\$|\\\\(?:(?!\\and\b|\\AND\b|\\And\b)[^\\]|\\(?!and\b|AND\b|And\b))*"
 )
 """What stands beside a name: notes, addresses, and the lines below it."""
+_TEX_AROUND = re.compile(r"\\[A-Za-z]+\*?\{([^{}]*)\}")
 _TEX_MACRO = re.compile(
     r"\\(?:(?:re|provide)?newcommand\*?|def)[ ]*\{?\\(?P<name>[A-Za-z@]{1,40})\}?(?:\[(?P<count>\d)\])?"
     rf"\{{(?P<body>{_NESTED})\}}[ \t]*\n?"
@@ -121,7 +123,8 @@ def read_latex(path: Path, settings: InputSettings) -> Iterator[Row]:
     source = _expanded(_TEX_COMMENT.sub("", read_whole(path, settings)))
     titles, authors = ([found[1] for found in rule.finditer(source)] for rule in (_TEX_TITLE, _TEX_AUTHOR))
     title = as_title(_inline(titles[0])) if titles else None
-    names = [" ".join(_inline(name).split()) for every in authors for name in _TEX_AND.split(_TEX_ASIDE.sub("", every))]
+    plain = [_TEX_AROUND.sub(r"\1", _inline(_TEX_ASIDE.sub("", every))) for every in authors]
+    names = [" ".join(name.split()) for every in plain for name in _TEX_AND.split(every)]
     body = _TEX_BODY.search(source)
     text = body[1] if body else source
     for rule, by in _TEX_RULES:
