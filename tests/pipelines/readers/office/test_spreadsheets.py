@@ -214,3 +214,8 @@ def test_titles_stand_above_the_names_of_a_csv_file(tmp_path: Path) -> None:
 def test_years_are_names_above_other_numbers(tmp_path: Path) -> None:
     [row] = read(saved(tmp_path / "a.xlsx", Rain=[["Town", 2023, 2024], ["Aster", 611, 702]]))[0].values()
     assert row.text == "Town: Aster; 2023: 611; 2024: 702"
+
+
+def test_a_column_of_numbers_without_a_name_is_no_title(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(",milk\n0,4\n1,6\n")
+    assert read(tmp_path / "a.csv")[0][""].text == "milk: 4\n\nmilk: 6"
