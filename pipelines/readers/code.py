@@ -7,7 +7,7 @@ import textwrap
 import warnings
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,27 @@ _DEFINITION = re.compile(
     | (?:CREATE\ (?:OR\ REPLACE\ )?(?:TABLE|VIEW|FUNCTION|PROCEDURE|TRIGGER|INDEX)) ) \s+ [\w.:"`$]+ )"""
 )
 """A line that begins a function, a class or a similar definition."""
+_METHOD = re.compile(
+    r"""(?x) ^(?P<indent>[ \t]+) (?: (?:public|private|protected|internal|static|final|abstract|async|override|virtual
+    |get|set|readonly)\s+ )*
+    (?!(?:if|for|while|switch|catch|return|function|else|do|with|new|throw|await|super|assert)\b)
+    (?P<name>\w+)\s*\([^;{}]*\)\s*(?::\s*[^;{}=]+)?\{"""
+)
+"""A line that begins a method in JavaScript or TypeScript."""
+_SIGNATURE = re.compile(
+    r"\b(?:def|function\*?|fn|func|fun)\s+(?P<name>\w+)\s*\("
+    r"|^[ \t]*(?:\w+\s+)*(?P<method>\w+)\s*\((?=[^;]*\{)",
+    re.M,
+)
+_DEFAULT = re.compile(
+    r"(?:^|[\s&*$.])(\w+)\s*(?::[^=]+)?=\s*(-?\d[\w.]*|\"[^\"\n]{1,60}\"|'[^'\n]{1,60}'|[Tt]rue|[Ff]alse)\s*$"
+)
+"""A parameter with a number, a string or a truth value as its default."""
+_FIELD = re.compile(
+    r"^[ \t]+(\w+):[ ]*[\w\[\], |.]+?[ ]*=[ ]*(-?\d[\w.]*|\"[^\"\n]{1,60}\"|'[^'\n]{1,60}'|True|False)[ ]*$", re.M
+)
+_CONSTRUCTORS = ("__init__", "constructor", "initialize", "__construct", "init")
+_LONGEST_SIGNATURE = 2_000
 _SAID = dict.fromkeys(("def", "fn", "func", "sub", "function*"), "function")
 """Words of definitions as people say them."""
 
@@ -37,6 +58,9 @@ _BLOCK = re.compile(r"^[ \t]*/\*(?:(?!\*/)(?s:.))*+\*/[ \t]*$", re.M)
 _WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W+[^\W\d_]{2,}")
 """Three words in a row: a comment without them is commented-out code, or a rule."""
 
+_Level = tuple[int, str, str]
+"""A definition around others: its indentation, its word, its name."""
+
 _MOST_OUTPUT = 2_000
 """Maximum characters of a cell's output: longer output is data."""
 
@@ -44,39 +68,100 @@ _MOST_OUTPUT = 2_000
 def read_code(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a file of source code as one text: code in fences, comments and docstrings between them.
 
+    Comments above a definition and docstrings begin with its name.
+
     Definitions of functions, classes etc. are places, as headings; their level is the depth of their indentation.
     """
     text = read_whole(path, settings).expandtabs(4)
     language = CODE.get(path.suffix.lower(), "")
     lines = text.split("\n")
     draft = Draft(settings)
-    levels: list[int] = []
-    at = 0
-    for start, end in [*_prose(text, lines, language), (len(lines), len(lines))]:
-        _add_code(draft, lines[at:start], language, levels)
+    levels: list[_Level] = []
+    prose = [*_prose(text, lines, language), (len(lines), len(lines))]
+    at, begun = 0, False
+    for (start, end), after in zip_longest(prose, prose[1:], fillvalue=prose[-1]):
+        _add_code(draft, lines[at:start], language, levels, begun=begun)
         said = _FRAME.sub("", "\n".join(lines[start:end])) if start < end else ""
-        draft.add(textwrap.dedent(said.strip().strip("\"'")).strip())
+        below = next((line for line in lines[end : after[0]] if not line.lstrip().startswith("@")), "")
+        found = _definition(below, language) if said else None
+        begun = found is not None
+        if found is not None:  # what a comment above a definition says, is about it
+            draft.add(_begin(draft, found, levels))
+        said = textwrap.dedent(said.strip().strip("\"'")).strip()
+        is_docstring = language == "python" and "".join(lines[at:start]).rstrip().endswith(":")
+        about = levels[-1][2] if said and levels and (begun or is_docstring) else ""
+        draft.add(f"{about}: {said}" if about else said)
         at = end
     yield draft.row(None, {"programming_language": language})
 
 
-def _add_code(draft: Draft, lines: Sequence[str], language: str, levels: list[int]) -> None:
-    """Add lines of code, a block for each definition; `levels` are the indentations of the enclosing definitions."""
+def _definition(line: str, language: str) -> re.Match[str] | None:
+    """Return the match of a line that begins a definition."""
+    return _DEFINITION.match(line) or (_METHOD.match(line) if language in ("javascript", "typescript") else None)
+
+
+def _begin(draft: Draft, found: re.Match[str], levels: list[_Level]) -> str:
+    """Begin the place of a definition and return its heading; `levels` are those around it."""
+    depth = len(found["indent"])
+    while levels and levels[-1][0] >= depth:
+        levels.pop()
+    if found.re is _METHOD:
+        word, name = "function", [found["name"]]
+    else:
+        word, *name = found["what"].split()
+    levels.append((depth, word, " ".join(name).rstrip(":")))
+    heading = " ".join([_SAID.get(word, word), *name]).rstrip(":")
+    draft.begin("heading", heading, len(levels))
+    return heading
+
+
+def _add_code(draft: Draft, lines: Sequence[str], language: str, levels: list[_Level], *, begun: bool) -> None:
+    """Add lines of code, a block for each definition, and below it the defaults that it gives.
+
+    `begun`: the place of the first definition is begun.
+    """
     block: list[str] = []
     for line in [*lines, None]:
-        found = _DEFINITION.match(line) if line is not None else None
+        found = _definition(line, language) if line is not None else None
         if (found or line is None) and "".join(block).strip():
             draft.add(fenced("\n".join(block).strip("\n"), language))
+            draft.add("\n".join(_defaults("\n".join(block), levels)))
             block = []
-        if found:
-            depth = len(found["indent"])
-            while levels and levels[-1] >= depth:
-                levels.pop()
-            levels.append(depth)
-            word, *name = found["what"].split()
-            draft.begin("heading", " ".join([_SAID.get(word, word), *name]).rstrip(":"), len(levels))
+        if found and not begun:
+            _begin(draft, found, levels)
+        begun = begun and not found
         if line is not None:
             block.append(line)
+
+
+def _defaults(block: str, levels: Sequence[_Level]) -> Iterator[str]:
+    """Yield what the parameters of the functions in a block are by default, and the fields of a class in Python.
+
+    >>> list(_defaults("def prune(folder, keep=6):", []))
+    ['prune: keep is 6 by default.']
+    """
+    for found in _SIGNATURE.finditer(block):
+        name = found["name"] or found["method"]
+        outer = [around for *_, around in levels if around != name]
+        owner = (outer[-1] if outer else "") if name in _CONSTRUCTORS else name
+        given = [default for each in _parameters(block, found.end()) if (default := _DEFAULT.search(each))]
+        if owner and given:
+            yield f"{owner}: {'; '.join(f'{each[1]} is {each[2]} by default' for each in given)}."
+    if levels and levels[-1][1] == "class":
+        for field in _FIELD.finditer(block):
+            yield f"{levels[-1][2]}: {field[1]} is {field[2]} by default."
+
+
+def _parameters(text: str, start: int) -> Iterator[str]:
+    """Yield the parameters of a signature from the character after its opening bracket on."""
+    depth, begin = 0, start
+    for at in range(start, min(len(text), start + _LONGEST_SIGNATURE)):
+        if depth == 0 and text[at] in ",)":
+            yield text[begin:at]
+            begin = at + 1
+            if text[at] == ")":
+                return
+        depth += (text[at] in "([{<") - (text[at] in ")]}>")
 
 
 def _prose(text: str, lines: Sequence[str], language: str) -> list[tuple[int, int]]:

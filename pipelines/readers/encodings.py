@@ -60,7 +60,7 @@ _NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined",
 """Codecs of Python that no file uses for text; some take quadratic time."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 """An escape sequence of a terminal: a colour, a movement of the cursor."""
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\ud800-\udfff]")
 
 
 class Unreadable(InputError):
@@ -99,11 +99,11 @@ def decoded(data: bytes, declared: str | None = None) -> str:
 
 
 def clean(text: str) -> str:
-    """Return text as it is stored: line ends are \\n, no colours of a terminal; NUL and lone surrogates become U+FFFD.
+    """Return text as it is stored: line ends are \\n, no colours of a terminal, no NUL; lone surrogates become U+FFFD.
 
-    NUL and lone surrogates may not survive in files of other programs, and a lone surrogate cannot be written at all.
+    NUL may not survive in files of other programs and says nothing, and a lone surrogate cannot be written at all.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     return _UNSTORABLE.sub("\ufffd", _COLOUR.sub("", text) if "\x1b" in text else text)
 
 

@@ -36,8 +36,7 @@ WITH_PICTURES = frozenset(".docx .pptx .xlsx .xlsm .odt .odp .ods .epub .html .h
 READERS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys((".txt", ".log"), ("plain", "read_plain")),
     ".md": ("markdown", "read_markdown"),
-    ".rst": ("markup", "read_rst"),
-    **dict.fromkeys((".org", ".adoc", ".asciidoc", ".wiki", ".mediawiki"), ("markdown", "read_markup")),
+    **dict.fromkeys((".rst", ".org", ".adoc", ".asciidoc", ".wiki", ".mediawiki"), ("markdown", "read_markup")),
     **dict.fromkeys((".man", *(f".{section}" for section in range(1, 10))), ("markdown", "read_manual")),
     ".tex": ("markup", "read_latex"),
     **dict.fromkeys((".markdown", ".mdx", ".qmd", ".rmd"), ("markdown", "read_markdown")),

@@ -4,8 +4,8 @@ What is not content is left out: comments, pictures, raw tags, marks of footnote
 paragraph stay, because notes often have one thought a line. The additions of Obsidian are read as it shows them: links
 to pages, properties (`Owner:: Ada`), comments between %%, callouts.
 
-AsciiDoc, Org, MediaWiki markup and manual pages become Markdown first: a table of rules for each format replaces lines
-and short spans; what they do not know stays as it is written. Nothing is included or run.
+AsciiDoc, Org, reStructuredText, MediaWiki markup and manual pages become Markdown first: a table of rules for each
+format replaces lines and short spans; what they do not know stays as it is written. Nothing is included or run.
 """
 
 import re
@@ -38,7 +38,18 @@ _FRONT_MATTER = regex.compile(r"---[ \t]*\n(?P<block>.*?)^(?:---|\.\.\.)[ \t]*(?
 _FRONT_MATTER_REACH = 1 << 16
 _SAID = re.compile(r"^(?![\[{])(?=.*(?:[^\W\d_]{2}|\d{4}-\d))(?!(?:true|false)$)")
 """A value that says something by itself: no list, no bare number, no switch."""
-_FENCED_DIV = re.compile(r"^ {0,3}:::.*$", re.M)
+_COUNTED = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)+: \d")
+"""A number whose name is in words, as a person writes it: no setting of a program."""
+_OF_PANDOC = [
+    (re.compile(rule, re.M), by)
+    for rule, by in (
+        (r"^ {0,3}:::.*$|^(?:#|//)\|[ ].*$", ""),
+        (r"(?<!!)\[([^\[\]\n]{1,300})\]\{[.#][^{}\n]{1,200}\}", r"\1"),
+        (r"(?<=[)`])\{(?:[.#][\w-]+|[\w-]+=[^{}\n]{1,100})(?:[ ][^{}\n]{0,200})?\}", ""),
+        (r"^(#{1,6}[ ].*?)[ ]+\{[.#-][^{}\n]{0,200}\}[ ]*$", r"\1"),
+    )
+]
+"""Fenced divisions, options of cells, attributes of spans, links and headings, as Pandoc and Quarto write them."""
 _NOT_SHOWN = re.compile(
     r"!\[\[[^\[\]\n]{1,300}\]\]|%%(?s:.{0,10000}?)%%|\[\^[^\[\]\s]{1,80}\]:?|\[![A-Za-z]{1,30}\][-+]?"
 )
@@ -63,7 +74,12 @@ def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
             title = as_title(metadata.pop(settings.title_column, None))
         draft = Draft(settings)
         if number in (None, 1):
-            draft.add(labelled({name: value for name, value in metadata.items() if _SAID.search(value)}))
+            said = {
+                name: value
+                for name, value in metadata.items()
+                if _SAID.search(value) or _COUNTED.match(f"{name}: {value}")
+            }
+            draft.add(labelled(said))
         add_markdown(draft, text)
         title = title or next((place.label for place in draft.places if place.level == 1), None)
         if draft:
@@ -74,7 +90,9 @@ def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 def add_markdown(draft: Draft, text: str) -> None:
     """Add the blocks of a Markdown text to a draft; raises Unreadable for one that costs too much to parse."""
-    page = parse_page(_parser().render(_FENCED_DIV.sub("", text)))
+    for rule, by in _OF_PANDOC:
+        text = rule.sub(by, text)
+    page = parse_page(_parser().render(text))
     if page is not None:
         add_elements(page, draft)
 
@@ -118,7 +136,7 @@ def _name_headings(state) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN0
     """Give each heading the id that GitHub gives it."""
     for opening, content in zip(state.tokens, state.tokens[1:], strict=False):
         if opening.type == "heading_open":
-            opening.attrSet("id", re.sub(r"[^\w\- ]", "", content.content.lower()).strip().replace(" ", "-"))
+            opening.attrSet("id", _slug(content.content))
 
 
 def _join_wrapped(state) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
@@ -229,6 +247,22 @@ _RULES: Mapping[str, Sequence[_Rule]] = {
         (r"(?<![\w/:])[/=~](\w(?:[^\n/=~]{0,200}\w)?)[/=~](?!\w)", r"\1"),
         (r"^([ \t]*[-+][ ].{1,100}?)[ ]::[ ]", r"\1: "),
     ),
+    "rst": (
+        (r"^\.\.[ ](?:image|figure|toctree|contents|include|highlight|index|meta|raw)::.*\n(?:(?:[ \t].*)?\n)*", "\n"),
+        (r"^[ \t]*\.\.[ ](?:code-block|code|sourcecode)::.*\n(?:[ \t]+:[\w-]+:.*\n)*", ""),
+        (r"^([ \t]*)\.\.[ ](\w+)::[ \t]*", r"\1\2: "),
+        (r"^\.\.[ ]_`?([^:`\n]{1,200})`?:[ \t]*$", lambda found: f'<a id="{_slug(found[1])}"></a>\n'),
+        (r"^\.\.[ ]_`?([^:`\n]{1,200})`?:[ \t]+(\S+)[ \t]*$", r"[\1]: \2"),
+        (r"^\.\.[ ](?!_).*$(?:\n[ \t].*$)*", ""),
+        (r":doc:`(?:([^`<>]{1,200}?)\s*<)?([^<>`]{1,200})>?`",
+         lambda found: f"[{found[1] or found[2]}]({found[2]}.rst)"),
+        (r":(?:ref|numref):`(?:([^`<>]{1,200}?)\s*<)?([^<>`]{1,200})>?`",
+         lambda found: f"[{found[1] or found[2]}](#{_slug(found[2])})"),
+        (r":[\w:+-]{1,40}:`~?([^`\n]{1,200})`", r"`\1`"),
+        (r"`([^`<>]{1,200}?)\s*<([^<>`\s]{1,500})>`__?", r"[\1](\2)"),
+        (r"(?<!`)`([^`<>\n]{1,200})`_(?!_)", r"[\1]"),
+        (r"::[ \t]*$", ":"),
+    ),
     "wiki": (
         (r"<!--(?:(?!<!--)(?s:.))*?-->|<ref\b[^<>]*/>|<ref\b[^<>]*>(?:(?!<ref)(?s:.))*?</ref>|__[A-Z]+__", ""),
         (r"\[\[(?:File|Image|Category):[^\[\]\n]*(?:\[\[[^\[\]\n]*\]\][^\[\]\n]*)*\]\]", ""),
@@ -245,18 +279,52 @@ _RULES: Mapping[str, Sequence[_Rule]] = {
     ),
 }  # fmt: skip
 _COMPILED = {name: [(re.compile(rule, re.M | re.I), by) for rule, by in rules] for name, rules in _RULES.items()}
-_FORMS = {".adoc": "adoc", ".asciidoc": "adoc", ".org": "org", ".wiki": "wiki", ".mediawiki": "wiki"}
+_FORMS = {".rst": "rst", ".adoc": "adoc", ".asciidoc": "adoc", ".org": "org", ".wiki": "wiki", ".mediawiki": "wiki"}
+_LINE = re.compile(r"([!-/:-@\[-`{-~])\1{2,}")
 _ORG_TITLE = re.compile(r"^#\+title:[ \t]*(.+)$", re.M | re.I)
 
 
 def read_markup(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield a text in AsciiDoc, Org or MediaWiki markup with its headings as places."""
+    """Yield a text in AsciiDoc, Org, reStructuredText or MediaWiki markup with its headings as places."""
     text = read_whole(path, settings)
     form = _FORMS[readable_suffix(path.name, settings.suffixes)]
     title = _ORG_TITLE.search(text) if form == "org" else None
+    text = _underlined(text) if form == "rst" else text
     for rule, by in _COMPILED[form]:
         text = rule.sub(by, text)
     yield _row(text, title[1] if title else None, settings)
+
+
+def _underlined(text: str) -> str:
+    """Return a text whose titles are underlined, and perhaps overlined, at their full length with titles of Markdown.
+
+    Their level is the rank of the line in the order of first occurrence. Links to a title lead to it.
+    """
+    kinds: list[tuple[str, bool]] = []
+    titles: dict[str, str] = {}
+    lines = text.split("\n")
+    for at in range(len(lines) - 1):
+        line, below = lines[at].rstrip(), lines[at + 1].rstrip()
+        title, before = line.strip(), lines[at - 1].rstrip() if at else ""
+        if title and _LINE.fullmatch(below) and not _LINE.fullmatch(title) and len(below) >= len(line):
+            over = before == below
+            if (over or not line[0].isspace()) and (over or not before):
+                kind = (below[0], over)
+                kinds += [] if kind in kinds else [kind]
+                lines[at] = f"{'#' * min(6, kinds.index(kind) + 1)} {title}"
+                lines[at + 1] = ""
+                lines[at - 1 : at] = [""] if over else lines[at - 1 : at]
+                titles[title.casefold()] = _slug(title)
+    return "\n".join([*lines, "", *(f"[{title}]: #{slug}" for title, slug in titles.items())])
+
+
+def _slug(name: str) -> str:
+    """Return the id that GitHub gives to a heading.
+
+    >>> _slug("How to mend a Pump?")
+    'how-to-mend-a-pump'
+    """
+    return re.sub(r"[^\w\- ]", "", name.lower()).strip().replace(" ", "-")
 
 
 def _row(text: str, title: str | None, settings: InputSettings, level: int = 1) -> Row:

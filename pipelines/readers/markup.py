@@ -1,7 +1,4 @@
-"""Read reStructuredText, Org and LaTeX: the source text, with headings, links and anchors if easy to find.
-
-Their full syntax is not interpreted: the source is readable enough for answers.
-"""
+"""Read LaTeX: its text and tables without commands of layout, with headings; its full syntax is not interpreted."""
 
 import re
 from collections.abc import Iterator
@@ -9,14 +6,8 @@ from pathlib import Path
 
 from conspectus.pipelines.readers.plain import read_whole
 from conspectus.pipelines.readers.rows import Draft, Row, as_title, markdown_table
-from conspectus.storage.records import Anchor, Hyperlink, Place
 from conspectus.storage.settings import InputSettings
 
-_RULE = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*$")
-_RST_LINK = re.compile(r"`(?P<text>[^`<>]+?)\s*<(?P<target>[^<>`\s]+)>`__?")
-_RST_TARGET = re.compile(r"^\.\. _`?(?P<name>[^:`]+)`?:[ \t]*(?P<target>\S*)[ \t]*$", re.M)
-_RST_REFERENCE = re.compile(r"`(?P<text>[^`<>]+)`_(?!_)|(?<![\w`])(?P<word>\w[\w.-]*\w)_(?![\w_])")
-_RST_ROLE = re.compile(r":(?:ref|doc|numref):`(?:(?P<text>[^`<>]+?)\s*<)?(?P<target>[^<>`]+)>?`")
 _TEX_BODY = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.S)
 _TEX_COMMENT = re.compile(r"(?<!\\)%.*$", re.M)
 _TEX_SECTION = re.compile(
@@ -34,10 +25,12 @@ _TEX_TITLE = re.compile(rf"\\title(?:\[[^\]]*\])?\{{{_GROUP}\}}")
 _TEX_AUTHOR = re.compile(rf"\\author(?:\[[^\]]*\])?\{{{_GROUP}\}}")
 _TEX_AND = re.compile(r"\\(?:and|AND|And)\b|(?<=\w),(?=\s+[A-Z])|\s+and\s+")
 _TEX_ASIDE = re.compile(
-    r"\\(?:thanks|footnotemark|inst|texttt|email|orcid\w*|footnote|affil|IEEEauthorblockA)\*?(?:\[[^\]]*\])?(?:\{[^{}]*\})?"
+    r"\\(?:thanks|footnotemark|inst|texttt|email|orcid\w*|footnote|affil\w*|institute|[A-Za-z]*authorblockA"
+    rf"|[A-Za-z]*(?:ref|refmark|note|mark))\*?(?:\[[^\]]*\])?(?:\{{{_GROUP}\}})?"
     r"|\$[^$]{0,40}\$|\\\\(?:(?!\\and\b|\\AND\b|\\And\b)[^\\]|\\(?!and\b|AND\b|And\b))*"
 )
 """What stands beside a name: notes, addresses, and the lines below it."""
+_TEX_AROUND = re.compile(r"\\[A-Za-z]+\*?\{([^{}]*)\}")
 _TEX_MACRO = re.compile(
     r"\\(?:(?:re|provide)?newcommand\*?|def)[ ]*\{?\\(?P<name>[A-Za-z@]{1,40})\}?(?:\[(?P<count>\d)\])?"
     rf"\{{(?P<body>{_NESTED})\}}[ \t]*\n?"
@@ -69,50 +62,6 @@ _TEX_RULES = [
 _TEX_ENVIRONMENT = re.compile(r"\\(?:begin|end)\{[\w*]+\}(?:\[[^\]]*\])?")
 
 
-def read_rst(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield a reStructuredText file with its headings as places, its links, and its explicit targets as anchors."""
-    text = read_whole(path, settings)
-    places = tuple(_rst_headings(text))
-    external = {found["name"].casefold(): found["target"] for found in _RST_TARGET.finditer(text) if found["target"]}
-    links = [Hyperlink(*found.span("text"), found["target"]) for found in _RST_LINK.finditer(text)]
-    for found in _RST_REFERENCE.finditer(text):
-        name = found["text"] or found["word"]
-        group = "text" if found["text"] else "word"
-        links.append(Hyperlink(*found.span(group), external.get(name.casefold(), f"#{_slug(name)}")))
-    for found in _RST_ROLE.finditer(text):
-        group = "text" if found["text"] else "target"
-        is_document = found[0].startswith(":doc:")
-        target = f"{found['target']}.rst" if is_document else f"#{_slug(found['target'])}"
-        links.append(Hyperlink(*found.span(group), target))
-    anchors = {_slug(place.label): place.start for place in reversed(places)}
-    anchors |= {_slug(one["name"]): one.start() for one in _RST_TARGET.finditer(text) if not one["target"]}
-    known = [link for link in links if not link.target.startswith("#") or link.target[1:] in anchors]
-    yield _row(text, places[0].label if places else None, places, known, anchors)
-
-
-def _rst_headings(text: str) -> Iterator[Place]:
-    """Yield the titles of sections: lines underlined, and perhaps overlined, at their full length.
-
-    The level of an adornment style is its rank in the order of first occurrence.
-    """
-    kinds: list[tuple[str, bool]] = []
-    lines = text.split("\n")
-    start = 0
-    for at, line in enumerate(lines):
-        below = _RULE.fullmatch(lines[at + 1].rstrip()) if at + 1 < len(lines) else None
-        title = line.strip()
-        if below and title and not _RULE.fullmatch(title) and len(lines[at + 1].rstrip()) >= len(line.rstrip()):
-            over = at > 0 and lines[at - 1].rstrip() == lines[at + 1].rstrip()
-            if (over or not line[:1].isspace()) and (over or at == 0 or not lines[at - 1].strip()):
-                kind = (below[1], over)
-                if kind not in kinds:
-                    kinds.append(kind)
-                label = as_title(title.replace("``", "").replace("`", ""))
-                if label:
-                    yield Place(start + len(line) - len(line.lstrip()), "heading", label, kinds.index(kind) + 1)
-        start += len(line) + 1
-
-
 def read_latex(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a LaTeX file: authors, abstract and body without comments and commands of layout, sections as places.
 
@@ -121,7 +70,8 @@ def read_latex(path: Path, settings: InputSettings) -> Iterator[Row]:
     source = _expanded(_TEX_COMMENT.sub("", read_whole(path, settings)))
     titles, authors = ([found[1] for found in rule.finditer(source)] for rule in (_TEX_TITLE, _TEX_AUTHOR))
     title = as_title(_inline(titles[0])) if titles else None
-    names = [" ".join(_inline(name).split()) for every in authors for name in _TEX_AND.split(_TEX_ASIDE.sub("", every))]
+    plain = [_TEX_AROUND.sub(r"\1", _inline(_TEX_ASIDE.sub("", every))) for every in authors]
+    names = [" ".join(name.split()) for every in plain for name in _TEX_AND.split(every)]
     body = _TEX_BODY.search(source)
     text = body[1] if body else source
     for rule, by in _TEX_RULES:
@@ -201,22 +151,3 @@ def _tidy(text: str) -> str:
     )
     text = re.sub(r"\\([%&$#_{}])", r"\1", text)
     return re.sub(r"\n\s*\n+", "\n\n", re.sub(r"“`", "```", text)).strip()
-
-
-def _row(
-    text: str, title: str | None, places: tuple[Place, ...], links: list[Hyperlink], anchors: dict[str, int]
-) -> Row:
-    sorted_anchors = sorted((Anchor(start, name) for name, start in anchors.items()), key=lambda one: one.start)
-    sorted_links = sorted(links, key=lambda link: (link.start, link.end))
-    return Row(
-        None, None, as_title(title), text, {}, places, hyperlinks=tuple(sorted_links), anchors=tuple(sorted_anchors)
-    )
-
-
-def _slug(name: str) -> str:
-    """Return the anchor of a heading or target, as docutils and GitHub generate it.
-
-    >>> _slug("How to  mend a Pump?")
-    'how-to-mend-a-pump'
-    """
-    return re.sub(r"[\s_-]+", "-", re.sub(r"[^\w\s-]", "", name.casefold())).strip("-")

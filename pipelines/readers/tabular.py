@@ -10,9 +10,11 @@ import io
 import json
 import operator
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, dropwhile, repeat
+from itertools import chain, dropwhile, islice, repeat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -44,6 +46,8 @@ _ROWS_AT_ONCE = 8
 
 _DELIMITERS = ",;\t|"
 _DELIMITERS_OF_TSV = "\t,;|"
+_FIRST_LINES = 30
+"""Lines of a table, and rows of a sheet, among which the names of the columns are looked for."""
 _USUAL_FIELD = csv.field_size_limit()
 
 
@@ -51,36 +55,46 @@ def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the rows of a CSV or TSV file. The delimiter is the one of , ; tab | with which the text column exists.
 
     For .tsv files the tab is tried first. A table without that column becomes one text, a paragraph a row, with the
-    column names; its delimiter is the one that yields the most columns.
+    column names; its delimiter is the one that yields the most columns. Titles above the names are paragraphs, too.
     """
     csv.field_size_limit(min(max(settings.max_characters, _USUAL_FIELD), 2**31 - 1))  # a field may be a whole text
     with open_text(path, newline="") as stream:
-        header = next((line for line in stream if line.strip()), "")
-        if not header:
+        first = list(islice(dropwhile(lambda line: not line.strip(), stream), _FIRST_LINES))
+        if not first:
             raise Unreadable("empty")
         try:
             delimiters = _DELIMITERS_OF_TSV if path.suffix.lower() == ".tsv" else _DELIMITERS
-            columns, delimiter = _csv_columns(header, delimiters, settings.text_column)
-            records = _csv_records(csv.reader(stream, delimiter=delimiter, strict=True), named_apart(columns))
-            yield from (rows_with_text if settings.text_column in columns else _one_text)(records, settings)
+            titles, columns, n_lines, delimiter = _csv_header(first, delimiters, settings.text_column)
+            reader = csv.reader(chain(first[n_lines:], stream), delimiter=delimiter, strict=True)
+            records = _csv_records(reader, named_apart(columns), n_lines)
+            if settings.text_column in columns:
+                yield from rows_with_text(records, settings)
+            else:
+                yield from _one_text(records, titles, settings)
         except csv.Error as error:
             raise Unreadable("not CSV", str(error)) from error
 
 
-def _one_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
-    """Yield the records as one text, and the losses."""
+def _one_text(
+    records: Iterator[tuple[int, Record] | Lost], titles: Iterable[str], settings: InputSettings
+) -> Iterator[Row | Lost]:
+    """Yield the titles and the records as one text, and the losses."""
     draft = Draft(settings)
+    for title in titles:
+        draft.add(title.translate(NO_MARKS))
+    any_record = False
     for record in records:
         if isinstance(record, Lost):
             yield record
         else:
-            draft.add(labelled(strings(record[1])))
-    if not draft:
+            any_record |= draft.add(labelled(strings(record[1])))
+    if not any_record:
         raise Unreadable("empty", "no rows")
     yield draft.row(None, {})
 
 
-def _csv_records(reader: "Reader", columns: Sequence[str]) -> Iterator[tuple[int, Record] | Lost]:
+def _csv_records(reader: "Reader", columns: Sequence[str], n_above: int) -> Iterator[tuple[int, Record] | Lost]:
+    """Yield the records below the names of the columns, which end with line `n_above` of the file."""
     number = 0
     while True:
         before = reader.line_num
@@ -93,7 +107,7 @@ def _csv_records(reader: "Reader", columns: Sequence[str]) -> Iterator[tuple[int
             if reader.line_num - before > 1 and "limit" in str(error):
                 # An unclosed quotation mark swallows the following text: the beginning of the next row is unknown.
                 raise Unreadable(f"row {number} does not end", str(error)) from error
-            yield Lost(number, "not CSV", f"lines {before + 2} to {reader.line_num + 1}: {error}")
+            yield Lost(number, "not CSV", f"lines {before + n_above + 1} to {reader.line_num + n_above}: {error}")
             continue
         if not values:
             continue
@@ -108,11 +122,66 @@ def _record(columns: Sequence[str], values: Iterable[object]) -> Record:
     return {column: value for column, value in zip(columns, values, strict=False) if column}
 
 
-def _csv_columns(header: str, delimiters: str, text_column: str) -> tuple[list[str], str]:
-    """Return the columns and the delimiter: the first with which the text column exists, or that yields the most."""
-    found = [([name.strip() for name in next(csv.reader([header], delimiter=each), [])], each) for each in delimiters]
-    with_text = (each for each in found if text_column in each[0])
-    return next(with_text, None) or max(found, key=lambda each: len(each[0]))
+def _csv_header(lines: Sequence[str], delimiters: str, text_column: str) -> tuple[list[str], list[str], int, str]:
+    """Return the titles above a table, its columns, how many lines these take, and the delimiter.
+
+    The delimiter is the first with which the text column exists, or that yields the most columns.
+    """
+    found = []
+    for delimiter in delimiters:
+        reader = csv.reader(lines, delimiter=delimiter)
+        rows: list[tuple[list[str], int]] = []
+        with suppress(csv.Error):  # further down: the records tell where
+            rows.extend(([cell.strip() for cell in row], reader.line_num) for row in reader)
+        if not rows:
+            continue
+        n_titles, names, n_rows = _header([row for row, _ in rows])
+        titles = [" ".join(filter(None, row)) for row, _ in rows[:n_titles]]
+        titles = [title for title in titles if title and not title.startswith("sep=")]  # of Excel
+        found.append((titles, names, rows[n_titles + n_rows - 1][1], delimiter))
+    if not found:
+        raise csv.Error("the first line")
+    with_text = (each for each in found if text_column in each[1])
+    return next(with_text, None) or max(found, key=lambda each: len(each[1]))
+
+
+def _header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str], int]:
+    """Return how many rows are titles above a table, the names of its columns, and how many rows these take.
+
+    Titles have at most half as many cells as most rows. In two rows of names, the first has one for several columns.
+
+    >>> _header([["Fees"], ["Pier", "Night", ""], ["", "summer", "winter"], ["North", "9", "5"], ["South", "8", "4"]])
+    (1, ['Pier', 'Night summer', 'Night winter'], 2)
+    """
+    sizes = Counter(len(row) for row in rows if row)
+    usual = max(sizes, key=lambda size: (sizes[size], size), default=0)
+    filled = [sum(map(bool, row)) for row in rows]
+    alone = [len(row) < usual or (filled[at] == 1 and row[0] and usual > 2) for at, row in enumerate(rows)]
+    at = next((at for at in range(len(rows)) if 2 * filled[at] > usual or not alone[at]), 0)
+    for first in (at - 1, at):
+        if first >= 0 and first + 1 < len(rows) and (names := _of_two_rows(rows[first], rows[first + 1])):
+            return first, names, 2
+    return at, list(rows[at]) if rows else [], 1
+
+
+def _of_two_rows(above: Sequence[str], below: Sequence[str]) -> list[str]:
+    """Return the names that two rows make; none if the second names no parts of what the first one spans."""
+    if sum(map(bool, above)) < 2:
+        return []
+    width = max(len(above), len(below))
+    own, under = ([*row, *[""] * (width - len(row))] for row in (above, below))
+    over = own[:1]
+    for cell, part in zip(own[1:], under[1:], strict=True):
+        over.append(cell or (over[-1] if part else ""))
+    spanned = {over[at] for at in range(1, width) if over[at] and not own[at]}
+    pairs = list(zip(over, under, strict=True))
+    if (
+        not spanned
+        or over[0] in spanned
+        or not all(part in ("", name) or not name or name in spanned for name, part in pairs)
+    ):
+        return []
+    return [name if part in ("", name) else f"{name} {part}".strip() for name, part in pairs]
 
 
 def read_json_lines(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
@@ -158,6 +227,7 @@ def _parquet_records(path: Path, settings: InputSettings) -> Iterator[tuple[int,
 
 
 _LETTER = re.compile(r"[^\W\d_]")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _LONGEST_NAME = 60
 _Cells = tuple[object, ...]
 
@@ -197,7 +267,7 @@ def _rows(sheets: "Mapping[str, CalamineSheet]", settings: InputSettings) -> Ite
             records = ((number, _record(columns, chain(row, repeat(None)))) for number, row in enumerate(rows, start=1))
             yield from (replace(row, within=within) for row in rows_with_text(records, settings))
         elif first:
-            _add_sheet(draft, name, map(_cells, (first, *rows)))
+            _add_sheet(draft, name, [_cells(row) for row in (first, *rows)])
     if draft:
         yield draft.row(None, {})
     elif not tables:
@@ -229,16 +299,17 @@ def _value(cell: object) -> object:
     return str(cell) if isinstance(cell, datetime.timedelta) else None if cell == "" else cell
 
 
-def _add_sheet(draft: Draft, name: str, lines: Iterator[list[str]]) -> None:
+def _add_sheet(draft: Draft, name: str, rows: Sequence[list[str]]) -> None:
     """Add the text of a sheet, which begins a place."""
     draft.begin("sheet", as_title(name) or "")
-    first, second = next(lines, []), next(lines, [])
-    while sum(map(bool, first)) == 1 and len(second) > 1:  # a title above the table
-        draft.add(" ".join(first).translate(NO_MARKS))
-        first, second = second, next(lines, [])
-    names = first if _names_columns(first, second) else []
-    for row in chain([] if names else [first], [second], lines):
-        text = labelled(_by_column(names, row)) if names else " | ".join(dropwhile(operator.not_, row))
+    n_titles, names, n_names = _header(rows[:_FIRST_LINES])
+    for title in rows[:n_titles]:
+        draft.add(" ".join(filter(None, title)).translate(NO_MARKS))
+    below = rows[n_titles + n_names :]
+    named = bool(below) and _names_columns(names, below[0])
+    for row in below if named else rows[n_titles:]:
+        note = named and len(names) > 2 and sum(map(bool, row)) == 1 and row[0].endswith((".", "!", "。"))
+        text = labelled(_by_column(names, row)) if named and not note else " | ".join(dropwhile(operator.not_, row))
         draft.add(text.translate(NO_MARKS))
 
 
@@ -246,15 +317,21 @@ def _cells(row: _Cells) -> list[str]:
     return [" ".join(strings({"": cell}).get("", "").split()) for cell in row]
 
 
-def _names_columns(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Return whether the first row of a sheet names its columns: several distinct short texts, one for each cell."""
-    named = [cell for cell in first if cell]
+def _names_columns(names: Sequence[str], row: Sequence[str]) -> bool:
+    """Return whether the first row of a sheet names its columns: several distinct short texts, one for each cell.
+
+    Years are names above cells that are none.
+    """
+    named = [cell for cell in names if cell]
+    years = [
+        cell for cell, below in zip(names, row, strict=False) if _YEAR.fullmatch(cell) and not _YEAR.fullmatch(below)
+    ]
     return (
         len(named) > 1
-        and len(second) <= len(first)
-        and any(second)
+        and len(row) <= len(names)
+        and any(row)
         and len(set(named)) == len(named)
-        and all(_LETTER.search(cell) and len(cell) <= _LONGEST_NAME for cell in named)
+        and all((_LETTER.search(cell) or cell in years) and len(cell) <= _LONGEST_NAME for cell in named)
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import regex
 from conspectus.pipelines.readers.encodings import clean
-from conspectus.pipelines.readers.pdf.lists import Bookmark, ListPages, level_of, numbered_headings, printed_numbers
+from conspectus.pipelines.readers.pdf.lists import Bookmark, ListPages, level_of, numbered_headings
 from conspectus.pipelines.readers.pdf.unwrap import Flow, lines_of
 from conspectus.pipelines.readers.rows import as_title
 from conspectus.storage.records import Anchor, Hyperlink, Place
@@ -129,9 +129,6 @@ def _by_position(page: "PdfTextPage", text: str) -> str:
 _NUMBERED = re.compile(r"(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}\.? |(?:chapter|appendix) \w+[.:]? )", re.I)
 """Text that may precede a title on its page without being part of the bookmark."""
 
-_QUALIFIED = re.compile(r",| \(")
-"""Text after the word itself in a term of an index: "arrays, indexed", "abort (C-g)"."""
-
 
 def bookmarks(document: "PdfDocument") -> Iterator[Bookmark]:
     """Yield the bookmarks with a target page, in order."""
@@ -155,13 +152,6 @@ def title_lines(pages: Sequence[Sequence[str]], outline: Sequence[Bookmark]) -> 
         }
         for at, lines in enumerate(pages)
     ]
-
-
-def page_numbers(pages: Sequence[Sequence[str]], labels: Sequence[str]) -> dict[str, int]:
-    """Return the pages by the labels used in contents and indexes: the file's, or the printed page numbers."""
-    plain = [str(number + 1) for number in range(len(pages))]
-    said = (printed_numbers(pages) if list(labels) == plain else []) or labels
-    return {label: at for at, label in reversed(list(enumerate(said)))}
 
 
 def listed_headings(lists: ListPages) -> list[Bookmark]:
@@ -201,21 +191,6 @@ def _title_pattern(title: str) -> re.Pattern[str]:
     """Return a pattern for a title at the beginning of a line, with any spacing and numbering."""
     words = r"\s+".join(map(re.escape, title.split()))
     return re.compile(rf"^(?:{_NUMBERED.pattern})?{words}(?!\w)", re.I | re.M)
-
-
-def index_links(flowing: Flow, terms: Sequence[tuple[str, str]], numbers: Mapping[str, int]) -> Iterator[Hyperlink]:
-    """Yield a link "index" for each term of the index, at its first occurrence on the page that the index names."""
-    folded = flowing.text.casefold()
-    if len(folded) != len(flowing.text):  # the case-folded form of a few letters is longer
-        folded = flowing.text.lower() if len(flowing.text.lower()) == len(flowing.text) else flowing.text
-    for term, label in terms:
-        if (span := flowing.span(numbers.get(label, -1))) is None:
-            continue
-        for words in dict.fromkeys((term, _QUALIFIED.split(term)[0])):
-            at = folded.find(words.casefold(), *span) if len(words) > 1 else -1
-            if at >= 0:
-                yield Hyperlink(at, at + len(words), "#", kind="index")
-                break
 
 
 _LONGEST_ADDRESS = 2_000

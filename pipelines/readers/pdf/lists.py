@@ -1,7 +1,7 @@
 """Find the lines of a PDF that are not its text: running headers and footers, tables of contents and indexes.
 
 Tables of contents and back-of-book indexes are lists with page references. They repeat words without making statements.
-Their content is stored as headings (if the file has no bookmarks) and as terms with the pages that the index names.
+The titles of tables of contents are headings, if the file has no bookmarks.
 
 A list begins at a line that is its title ("Contents", "Concept Index"), or if five consecutive lines have dot leaders.
 It continues, across pages, while at most a few consecutive lines are not entries.
@@ -141,8 +141,6 @@ _LONGEST_ENTRY = 200
 _MOST_PAGES_BEFORE = 50
 """Pages that may be missing before the first page of a file."""
 
-_MOST_TERMS = 20_000
-
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
@@ -155,15 +153,14 @@ class Bookmark:
 
 @dataclass(slots=True)
 class ListPages:
-    """The pages without their lists, and the lists' content: titles in contents, and terms with page labels."""
+    """The pages without their lists, and the titles in tables of contents."""
 
     pages: list[list[str]]
     contents: list[str] = field(default_factory=list)
-    terms: list[tuple[str, str]] = field(default_factory=list)
 
 
 def without_lists(pages: Sequence[Page]) -> ListPages:
-    """Return the pages without tables of contents and indexes, and the content of these.
+    """Return the pages without tables of contents and indexes, and the titles in these tables.
 
     Dot leaders of the pages are shortened to three dots between blanks.
     """
@@ -178,9 +175,7 @@ def without_lists(pages: Sequence[Page]) -> ListPages:
             at += 1
             continue
         gone.update(range(at, end))
-        if is_index:
-            found.terms += [(title, label) for title, labels in entries for label in labels][:_MOST_TERMS]
-        else:
+        if not is_index:
             found.contents += [title for title, _ in entries]
         at = end
     left = iter(range(len(lines)))

@@ -19,11 +19,9 @@ from conspectus.pipelines.readers.pdf.links import (
     PageLink,
     bookmarks,
     heading_places,
-    index_links,
     line_at,
     links_on,
     listed_headings,
-    page_numbers,
     placed,
     title_lines,
 )
@@ -47,10 +45,9 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the text of a PDF as one row, and `Lost` for pages that cannot be read.
 
     Pages and bookmarks are places, and without bookmarks the entries of the table of contents. That table and a back-
-    of-book index are not text; the terms of the index become links of kind index at the words that it points to.
-    Filled form fields follow the last page. Pages that show an image without a text layer are recognised if OCR is
-    installed; otherwise they are lost, and named, as are embedded files. Raises Unreadable for an encrypted file (one
-    with an empty password is read), one without any text, and one that is too damaged.
+    of-book index are not text. Filled form fields follow the last page. Pages that show an image without a text layer
+    are recognised if OCR is installed; otherwise they are lost, and named, as are embedded files. Raises Unreadable
+    for an encrypted file (one with an empty password is read), one without any text, and one that is too damaged.
     """
     from pypdfium2 import PdfDocument, PdfiumError, raw
 
@@ -235,7 +232,6 @@ def _date(value: str) -> str:
 
 
 def _row(pages: _Pages, labels: Sequence[str], outline: Sequence[Bookmark], information: Mapping[str, str]) -> Row:
-    numbers = page_numbers(pages.lines, labels)
     lists = without_lists(without_furniture(pages.lines, labels, title_lines(pages.lines, outline)))
     outline = outline or listed_headings(lists)
     apart = title_lines(lists.pages, outline)
@@ -247,7 +243,6 @@ def _row(pages: _Pages, labels: Sequence[str], outline: Sequence[Bookmark], info
     places += heading_places(flowing, outline)
     places += [place for number, scan in pages.scans.items() for place in _areas(flowing, number, scan)]
     links, anchors = placed(pages.links, pages.lines_led_to, flowing)
-    links += index_links(flowing, lists.terms, numbers)
     return Row(
         None,
         None,

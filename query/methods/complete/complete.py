@@ -18,10 +18,11 @@ from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.context import Context, remembered
 from conspectus.query.methods.complete import sets
 from conspectus.query.methods.complete.conditions import Group, NoPlan, Plan, Result, Unclear, compute
+from conspectus.query.methods.complete.definitions import definitions
 from conspectus.query.methods.complete.marks import tokens_of
 from conspectus.query.methods.complete.model_plan import plan_by_model
 from conspectus.query.methods.complete.plan import MOST_TOKENS, plan_for
-from conspectus.query.methods.complete.question_words import LANGUAGES, keys_of, phrases, small_words
+from conspectus.query.methods.complete.question_words import LANGUAGES, keys_of, phrases, small_words, without_request
 from conspectus.query.methods.complete.sets import DOCUMENT, SHEET, TITLE, Table
 from conspectus.query.methods.complete.statements import statements
 from conspectus.query.methods.complete.vocabulary import Vocabulary
@@ -90,13 +91,14 @@ class Complete(ModelMethod):
         plan = self.plan(question)
         with assembling(question, self._name) as assembly:
             if not isinstance(plan, NoPlan) and plan.operation == "list":
-                kind, all_rows = kind_of(question), not plan.conditions and plan.target is None
+                kind, all_rows = kind_of(without_request(question)), not plan.conditions and plan.target is None
                 if plan.table.kind == "statements" and kind == "definition":
                     return None  # "What is the Lantern?" asks what it is, not for the sentences that begin with it
                 if plan.table.kind == "rows" and all_rows and kind in _OF_ONE:
                     return None  # "Who wrote the article?" does not ask for the rows of its table
             if isinstance(plan, NoPlan):
-                return _declined(assembly, plan) if plan.computes and plan.matched else None
+                declined = plan.matched and (plan.computes or (plan.beyond and self._only_tables()))
+                return _declined(assembly, plan) if declined else None
             answer = None if plan.table.kind == "entities" else self._answered(assembly, plan)
         return answer if answer and (answer.known or plan.table.kind not in ("statements", "lines")) else None
 
@@ -105,6 +107,7 @@ class Complete(ModelMethod):
 
         A few words do not tell their language: the likeliest is tried first, then the others.
         """
+        question = without_request(question)
         tokens = tokens_of(question)
         long = len(question) > 1_000 or len(tokens) > MOST_TOKENS or first_words(question, MOST_CLOSELY) != question
         if long or kind_of(question) in ("why", "how to", "yes or no"):
@@ -124,13 +127,19 @@ class Complete(ModelMethod):
         plans = [plan for plan in plans if plan.table.kind != "entities"] or plans
         if not plans:
             refused = [plan for plan in tried if isinstance(plan, NoPlan)]
-            return max(refused, key=lambda plan: plan.matched, default=NoPlan("there is no such set"))
+            return max(refused, key=lambda plan: (plan.matched, plan.beyond), default=NoPlan("there is no such set"))
         most = max(plan.matched for plan in plans)
         plans = [plan for plan in plans if plan.matched == most]
         if len(plans) > 1:
             why = "several sets have what it asks for: " + "; ".join(_named(plan.table) for plan in plans)
             return NoPlan(why, most, all(plan.operation != "list" and plan.table.kind == "rows" for plan in plans))
         return plans[0]
+
+    def _only_tables(self) -> bool:
+        """Return whether all documents are tables, so that no other text answers."""
+        index = self._context.index
+        of_tables = {id_ for table in sets.tables(index) if table.kind == "rows" for id_ in table.documents}
+        return len(of_tables) == index.manifest.rows["documents"]
 
     def _sets(self, question: str, language: str) -> Iterator[Table]:
         """Yield the sets that a question may mean: all in the documents, and those that its words name."""
@@ -144,8 +153,9 @@ class Complete(ModelMethod):
             asked = set(map(stem, keys_of(question)))
             tables = tuple(table for table in tables if not asked.isdisjoint(sets.words_of_table(table)))[:_MOST_SETS]
         yield from tables
-        if len(lines := sets.lines(index)):
-            yield lines
+        for each in (sets.lines(index), definitions(index)):
+            if len(each):
+                yield each
         if "documents" in named:
             yield sets.documents(index)
         if "headings" in named:
@@ -383,7 +393,11 @@ class _Writer:
     def _text(self, row: int, span: Span) -> str:
         """Return the text of a row; of a document and a name what it is called."""
         called = [column for column in self._table.columns if column.name == TITLE]
-        if self._table.kind in ("documents", "entities", "headings") and called and called[0].codes[row] >= 0:
+        if (
+            self._table.kind in ("documents", "entities", "headings", "definitions")
+            and called
+            and called[0].codes[row] >= 0
+        ):
             return str(called[0].cells[called[0].codes[row]])
         return self._documents[span.document_id].text[span.start : span.end]
 

@@ -66,11 +66,13 @@ class NoPlan:
         why: The reason.
         matched: The number of its words that name something of the set.
         computes: Whether it asks for a number of the set, and all its words are known: another method would guess.
+        beyond: Whether no rows of the set can answer it, whatever its other words mean.
     """
 
     why: str
     matched: int = 0
     computes: bool = False
+    beyond: bool = False
 
 
 class Unclear(Exception):

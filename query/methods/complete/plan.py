@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import pairwise, zip_longest
 from typing import Literal
 
+import regex
 from conspectus.query.methods.complete.conditions import (
     TESTS,
     Condition,
@@ -22,6 +23,7 @@ from conspectus.query.methods.complete.conditions import (
     Plan,
     Test,
     Unclear,
+    compute,
     merged,
     of_cells,
     of_days,
@@ -45,8 +47,9 @@ from conspectus.storage.text.literals import parse_literal
 
 MOST_TOKENS = 40
 """Words of a question that can have a plan."""
+_LONGEST_CODE = 12
 _SETS = frozenset(
-    ("rows", "documents", "messages", "headings", "columns", "people", "organisations", "places", "thing")
+    ("rows", "readings", "documents", "messages", "headings", "columns", "people", "organisations", "places", "thing")
 )
 """Roles of words that mean a set."""
 _ASKING = frozenset(("count", "list", "which"))
@@ -71,7 +74,16 @@ def plan_for(tokens: Sequence[str], table: Table, vocabulary: Vocabulary, langua
     try:
         return reading.plan()
     except Unclear as unclear:
-        return NoPlan(str(unclear), sum(mark.of_table for mark in reading.marks), reading.computes)
+        matched = sum(mark.of_table for mark in reading.marks)
+        return NoPlan(str(unclear), matched, reading.computes, reading.beyond)
+
+
+def _form(code: str) -> str:
+    """Return the form of a code of letters and digits, "" for anything else: Q3 and Q4 have the same."""
+    mixed = (
+        len(code) <= _LONGEST_CODE and regex.search(r"\d", code) and regex.search(r"\p{L}", code) and " " not in code
+    )
+    return regex.sub(r"\d", "9", regex.sub(r"\p{L}", "a", code)) if mixed else ""
 
 
 class _Reading:
@@ -86,6 +98,7 @@ class _Reading:
         self._roles = {role for mark in self.marks for role in mark.roles}
         self._used: set[int] = set()
         self.computes = False
+        self.beyond = False
 
     # Conditions.
 
@@ -96,6 +109,7 @@ class _Reading:
         if self._table.kind == "lines":
             return self._lines()
         conditions, mentioned, group = self._conditions()
+        self.beyond = self._table.kind == "rows" and self._is_beyond(conditions, mentioned)
         self._check_words()
         asked = self._roles & {"sum", "mean", "count", *BEST}
         one = asked == {"sum"} and "how much" in self._roles  # of one thing, unless it says "in all"
@@ -105,6 +119,21 @@ class _Reading:
         matched = own + sum(mark.of_table + mark.named for mark in self.marks)
         return replace(plan, matched=matched, subject=self._subject())
 
+    def _is_beyond(self, conditions: Sequence[Condition], mentioned: Sequence[Mark]) -> bool:
+        """Return whether no rows can answer, whatever other words mean: a total, a row or a cell that is not there."""
+        if self._roles & {"sum", "mean"} and "how much" not in self._roles and mentioned and conditions:
+            return True
+        columns = self._table.columns
+        of_texts = tuple(each for each in conditions if not self._table.numbers[each.column] and "≠" not in each.said)
+        if len(of_texts) > 1 and not len(compute(Plan(self._table, "list", of_texts)).rows):
+            return True
+        known = {place for mark in self.marks for place in range(mark.first, mark.last)}
+        codes = (form for at, token in enumerate(self._tokens) if at not in known and (form := _form(token)))
+        shared = {
+            _form(column.cells[0]) for column in columns if column.cells and len(set(map(_form, column.cells))) == 1
+        }
+        return bool(conditions or mentioned) and any(form in shared for form in codes)
+
     def _subject(self) -> int | None:
         """Return the column that "which kettle" asks for: that of the noun, or of the titles if it names the rows."""
         title = next((at for at, column in enumerate(self._table.columns) if column.name == TITLE), None)
@@ -113,7 +142,7 @@ class _Reading:
             return None
         own, last = self._own_sets(), which.last
         noun = next((each for each in self.marks if each.first >= last and (each.of_table or each.roles & own)), None)
-        if noun is None or noun.column is None or noun.cells:
+        if noun is None or noun.column is None or noun.cells or yes_and_no(self._table.columns[noun.column]):
             return title
         # "Which has the longest cable?" does not ask for the cable.
         return noun.column if noun.first == last or self._tokens[which.first].casefold() != "which" else title
@@ -237,12 +266,14 @@ class _Reading:
     def _without_qualifiers(self, mentioned: Sequence[Mark]) -> list[Mark]:
         """Return the columns that are asked for: neither compared, nor named beside one of their cells."""
         beside = {(mark.column, place) for mark in self.marks if mark.cells for place in (mark.first, mark.last)}
+        cells = {mark.column: mark.last for mark in reversed(self.marks) if mark.cells}
         return [
             mark
             for mark in mentioned
             if mark.first not in self._used
             and (mark.column, mark.last) not in beside
             and (mark.column, mark.first) not in beside
+            and mark.first < cells.get(mark.column, len(self._tokens))  # "did Ada keep" of a keeper
         ]
 
     # The operation.
@@ -269,7 +300,14 @@ class _Reading:
         """Return the roles of words that mean the rows of the set."""
         kind = self._table.kind
         own = {kind, "columns"} if kind == "rows" else {kind}
+        own |= {"readings"} if kind == "rows" and self._reading() is not None else set()
         return own | ({"thing"} if kind == "statements" else {*self._table.names} if kind == "entities" else set())
+
+    def _reading(self) -> int | None:
+        """Return the column of the only number of a row, which is what was read or measured."""
+        table = self._table
+        numeric = [at for at, each in enumerate(table.numbers) if each and not table.names_things[at]]
+        return numeric[0] if len(numeric) == 1 else None
 
     def _mentioning(self) -> Plan:
         """Return the plan for the rows whose texts have the words of the question that are no words of questions."""
@@ -445,6 +483,7 @@ class _Reading:
             return replace(plan, operation="count")
         if measures or len(labels) > 1 or (table.kind == "statements" and not things):
             raise Unclear("what is counted, is not clear")
-        if labels and (labels[0] == plan.group or named):
+        if labels and (labels[0] == plan.group or (named and (noun is None or noun.column != labels[0]))):
             raise Unclear("what is counted, is not clear")
-        return replace(plan, operation="count", target=labels[0] if labels else None)
+        measure = self._reading() if "readings" in things else None
+        return replace(plan, operation="count", target=labels[0] if labels else None, measure=measure)

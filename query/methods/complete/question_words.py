@@ -25,8 +25,9 @@ CHARACTER = regex.compile(rf"\p{{Hangul}}|(?!\p{{Katakana}}|ー){UNSPACED.patter
 """What is a word of a question; a stretch of Katakana is one."""
 _WITHIN = regex.compile(r"(?<=\p{Hangul})(?=\p{Hangul})")
 _ALIKE = str.maketrans({"ı": "i", "İ": "i", "ё": "е", "Ё": "е", "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي"})
-_APART = frozenset(("small", "unit", "counter"))
-"""Roles of words that are no phrases of questions."""
+_APART = frozenset(("small", "unit", "counter", "request"))
+OF_COLUMN = " column"
+"""The end of roles of words that a column is called by, and other words than phrases of questions."""
 
 Phrase = tuple[str, ...]
 """The keys of the words of a phrase."""
@@ -58,6 +59,8 @@ def phrases(language: str) -> Mapping[Phrase, frozenset[str]]:
     """
     found: defaultdict[Phrase, set[str]] = defaultdict(set)
     for role in by_language("conspectus.query.methods.complete", "words.txt").keys() - _APART:
+        if role.endswith(OF_COLUMN):
+            continue
         for text in _texts(role, language):
             keys = keys_of(text)
             roles = found[(f"{JOINED}{keys[0]}", *keys[1:]) if text.startswith("-") else keys]
@@ -113,3 +116,18 @@ def joined(tokens: Iterable[str]) -> str:
     '有多少'
     """
     return " ".join(tokens).replace(f" {JOINED}", "").removeprefix(JOINED)
+
+
+def without_request(question: str) -> str:
+    """Return a question without the request that it begins with, which looks like a question of yes or no.
+
+    >>> without_request("Could you tell me who rowed?"), without_request("Kannst du mir sagen, wer ruderte?")
+    ('who rowed?', 'wer ruderte?')
+    """
+    start = question.lstrip(" ¿¡").casefold().replace(",", " ")
+    said = max(
+        (text for each in LANGUAGES for text in _texts("request", each) if start.startswith(f"{text} ")),
+        key=len,
+        default="",
+    )
+    return question.lstrip(" ¿¡")[len(said) :].lstrip(" ,") if said else question

@@ -91,14 +91,14 @@ class Table:
 
     @cached_property
     def numbers(self) -> tuple[Numbers | None, ...]:
-        """The numbers of each column, None if it has other cells or their meaning is not clear."""
-        return numbers_of_columns(column.cells for column in self.columns)
+        """The numbers of each column, None if it has other cells or their meaning is not clear; sheets are names."""
+        return numbers_of_columns(["x"] if column.name in _PLACES else column.cells for column in self.columns)
 
     @cached_property
     def days(self) -> tuple[tuple[Days | None, ...] | None, ...]:
         """The days of each column that has nothing but dates, else None."""
         return tuple(
-            None if numbers else days_of(column.cells)
+            None if numbers or column.name in _PLACES else days_of(column.cells)
             for column, numbers in zip(self.columns, self.numbers, strict=True)
         )
 
@@ -310,18 +310,23 @@ def _in_document(document: Document) -> Iterator[tuple[str, str, str, Sequence[s
 
 
 def _record_columns(text: str, start: int, end: int) -> tuple[str, ...]:
-    """Return the names of the columns of records; none if a paragraph is no record, or a name is a number."""
-    counts: Counter[str] = Counter()
-    rows = 0
+    """Return the names of the columns of records, with titles above and notes below them.
+
+    None if a paragraph between them is no record, or a name is a number.
+    """
+    rows: list[dict[str, None]] = []
     for found in _PARAGRAPH.finditer(text, start, end):
         check()
-        names = [name[1] for piece in found[0].split("; ") if (name := _NAME.fullmatch(piece))]
-        if not names:
-            return ()
-        counts.update(set(names))
-        rows += 1
-    found_names = tuple(name for name, count in counts.items() if count > 1 or rows <= _RARE)
-    return () if any(numbers_of([name]) and not _YEAR.fullmatch(name) for name in found_names) else found_names
+        pieces = map(_NAME.fullmatch, found[0].split("; "))
+        rows.append(dict.fromkeys(name[1] for name in pieces if name))
+    counts = Counter(name for names in rows for name in names)
+    numbers = [at for at, names in enumerate(rows) if any(counts[name] > 1 for name in names)] or [
+        at for at, names in enumerate(rows) if names
+    ][-1:]
+    few = len(numbers) <= _RARE
+    known = tuple(dict.fromkeys(name for at in numbers for name in rows[at] if few or counts[name] > 1))
+    whole = bool(numbers) and numbers[-1] - numbers[0] < len(numbers)
+    return known if whole and not any(numbers_of([name]) and not _YEAR.fullmatch(name) for name in known) else ()
 
 
 def _records(text: str, start: int, end: int, columns: Sequence[str]) -> Iterator[_Row]:
@@ -336,7 +341,8 @@ def _records(text: str, start: int, end: int, columns: Sequence[str]) -> Iterato
                 cells[last] = name[2]
             else:  # a semicolon within a cell
                 cells[last] = f"{cells[last]}; {piece}" if last in cells else piece
-        yield found.start(), found.end(), cells
+        if not known.isdisjoint(cells):
+            yield found.start(), found.end(), cells
 
 
 def _pipe_columns(block: str) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import regex
-from conspectus.query.methods.complete.question_words import CHARACTER, is_character, keys_of
+from conspectus.query.methods.complete.definitions import KINDS
+from conspectus.query.methods.complete.question_words import CHARACTER, OF_COLUMN, is_character, keys_of, words_of
 from conspectus.query.methods.complete.sets import Table
 from conspectus.storage.cancellation import check
 from conspectus.storage.text.analysis import stem_in_language
@@ -19,6 +20,11 @@ _LEAST_PREFIX = 4
 """Letters of a stem that another one may begin with: rented and Rentals."""
 _APART = regex.compile(r"(?<=\p{Ll})(?=\p{Lu})|[_/]")
 _UNIT = regex.compile(r"[(\[（][^)\]）]*[)\]）]|\s+in\s+\S+$")
+_PERIODS = {
+    "year": regex.compile(r"(?:19|20)\d\d"),
+    "quarter": regex.compile(r"(?i)[qt][1-4](?:\W.*)?|.{0,5}[qt][1-4]"),
+}
+"""Cells of columns that are called year and quarter, whatever their names are: sheets of a workbook have none."""
 _PLURALS = {
     "pt": (regex.compile(r"(?:õe|ãe)s$"), "ão"),
     "tr": (regex.compile(r"(?<=\p{L}{3})l[ae]r(?:in?|ini|inin|[dt][ae]n?|[ae])?$"), ""),
@@ -63,6 +69,13 @@ class Vocabulary:
                 made._columns[made._stems(form)].add(at)
             for part in made._parts(_UNIT.sub("", name)):
                 made._parts_of_columns[part].add(at)
+            called = [
+                role for role, cells in _PERIODS.items() if column.cells and all(map(cells.fullmatch, column.cells))
+            ]
+            called += [column.name] if table.kind == "definitions" and column.name in KINDS else []
+            for word in (word for role in called for word in words_of(f"{role}{OF_COLUMN}", (language,))):
+                if (stems := made._stemmed(word)) not in made._columns:
+                    made._columns[stems].add(at)
             if table.days[at] or (table.numbers[at] and not table.names_things[at]):
                 continue
             for number, cell in enumerate(column.cells):

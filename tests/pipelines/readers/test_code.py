@@ -33,7 +33,11 @@ def headings(row: Row) -> list[tuple[str, int]]:
     return [(place.label, place.level) for place in row.places]
 
 
-PROSE = ["A pump moves water.\n\nIt has a piston.", "How many strokes it makes in a minute", "Return the litres that n"]
+PROSE = [
+    "A pump moves water.\n\nIt has a piston.",
+    "How many strokes it makes in a minute",
+    "run: Return the litres that n",
+]
 
 
 def test_docstrings_and_comments_are_text_and_the_rest_is_code(tmp_path: Path) -> None:
@@ -86,3 +90,25 @@ def test_what_is_no_notebook_is_refused(content: str, tmp_path: Path) -> None:
     rows, lost = read(tmp_path / "a.ipynb")
     assert not rows
     assert lost["!"] in ("not a notebook", "no text")
+
+
+TAP = """/** A brass tap for barrels. */
+export class Tap {
+  constructor(readonly turns: number = 4) {}
+
+  /** Let some water run into a can. */
+  pour(litres: number, slow = false): void {}
+}
+"""
+
+
+def test_a_comment_is_about_the_definition_below_it_and_defaults_are_told(tmp_path: Path) -> None:
+    (tmp_path / "tap.ts").write_text(TAP)
+    row = read(tmp_path / "tap.ts")[0][""]
+    assert headings(row) == [("class Tap", 1), ("function constructor", 2), ("function pour", 2)]
+    assert "class Tap\n\nTap: A brass tap for barrels.\n\n```typescript\nexport class Tap {" in row.text
+    assert "Tap: turns is 4 by default." in row.text
+    assert "function pour\n\npour: Let some water run into a can." in row.text
+    assert "pour: slow is false by default." in row.text
+    (tmp_path / "can.py").write_text('class Can:\n    """Holds some clean water."""\n\n    litres: int = 7\n')
+    assert "Can: litres is 7 by default." in read(tmp_path / "can.py")[0][""].text

@@ -113,3 +113,15 @@ def test_front_matter_is_metadata_and_a_line(tmp_path: Path) -> None:
     (row,) = rows.values()
     assert (row.title, row.text) == ("Joined", "author: Ada; date: 2022-11-17\n\nToday.")
     assert row.metadata == {"author": "Ada", "date": "2022-11-17", "weight": "3"}
+
+
+def test_attributes_and_options_of_cells_are_left_out() -> None:
+    source = (
+        "# Moss {#sec-moss}\n\nWe saw [nine mosses]{.mark} and `one` {.fern}.\n\n```{r}\n#| echo: false\nplot(x)\n```\n"
+    )
+    assert drafted(source.replace("` {", "`{")).text == "Moss\n\nWe saw nine mosses and one.\n\n```\nplot(x)\n```"
+
+
+def test_a_number_of_front_matter_is_said_where_its_name_is_in_words(tmp_path: Path) -> None:
+    (tmp_path / "fern.md").write_text("---\ndays to sprout: 31\nnav_order: 4\n---\nA fern.\n")
+    assert read(tmp_path / "fern.md")[0][""].text == "days to sprout: 31\n\nA fern."

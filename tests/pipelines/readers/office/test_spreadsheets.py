@@ -178,3 +178,44 @@ def test_a_workbook_of_libreoffice_is_read_alike(tmp_path: Path) -> None:
         )
     row = read(tmp_path / "a.ods")[0][""]
     assert (row.text, row.places) == ("City: Norbury; Rate: 480", (Place(0, "sheet", "Rates", 0),))
+
+
+def test_titles_and_two_rows_of_names_stand_above_a_table(tmp_path: Path) -> None:
+    rows: list[list[object]] = [
+        ["Ferry fares"],
+        ["in crowns, dogs are free"],
+        [],
+        [None, "Adults", None, "Children", None],
+        ["Line", 2023, 2024, 2023, 2024],
+        ["North", 9, 10, 4, 5],
+        ["South", 8, 9, 3, 4],
+        ["Bicycles go on the deck."],
+    ]
+    [row] = read(saved(tmp_path / "a.xlsx", Fares=rows))[0].values()
+    assert row.text.split("\n\n") == [
+        "Ferry fares",
+        "in crowns, dogs are free",
+        "Line: North; Adults 2023: 9; Adults 2024: 10; Children 2023: 4; Children 2024: 5",
+        "Line: South; Adults 2023: 8; Adults 2024: 9; Children 2023: 3; Children 2024: 4",
+        "Bicycles go on the deck.",
+    ]
+
+
+def test_titles_stand_above_the_names_of_a_csv_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("sep=;\nGoats of the farm;as of May\n\nname;born;milk;stall\nAda;2019;3.5;A\nBo;2021;2;B\n")
+    [row] = read(file)[0].values()
+    assert row.text == (
+        "Goats of the farm as of May\n\nname: Ada; born: 2019; milk: 3.5; stall: A\n\n"
+        "name: Bo; born: 2021; milk: 2; stall: B"
+    )
+
+
+def test_years_are_names_above_other_numbers(tmp_path: Path) -> None:
+    [row] = read(saved(tmp_path / "a.xlsx", Rain=[["Town", 2023, 2024], ["Aster", 611, 702]]))[0].values()
+    assert row.text == "Town: Aster; 2023: 611; 2024: 702"
+
+
+def test_a_column_of_numbers_without_a_name_is_no_title(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(",milk\n0,4\n1,6\n")
+    assert read(tmp_path / "a.csv")[0][""].text == "milk: 4\n\nmilk: 6"

@@ -1,4 +1,4 @@
-"""Lists that lead to pages are told from text: tables of contents become headings, indexes terms."""
+"""Lists that lead to pages are told from text: tables of contents become headings, indexes are left out."""
 
 import pytest
 from conspectus.pipelines.readers.pdf.lists import level_of, numbered_headings, without_lists
@@ -21,21 +21,17 @@ PAGES = (
 )
 
 
-def test_contents_and_index_are_no_text_but_headings_and_terms() -> None:
+def test_contents_and_index_are_no_text_but_headings() -> None:
     pages = [lines_of(page) for page in PAGES]
     found = without_lists(pages)
     assert found.pages == [[], *pages[1:4], []]
     titles = ["1 Pumps", "1.1 Hand pumps", "2 Valves that open when the pressure is too high", "A Tables"]
     assert found.contents == titles
-    assert found.terms[:4] == [("barrel", "2"), ("hand pump", "2"), ("hand pump", "3"), ("piston", "2")]
     read = _Pages(pages, [{}] * 5, [[]] * 5)
     row = _row(read, [str(number + 1) for number in range(5)], [], {})
     headings = [(place.label, place.level) for place in row.places if place.kind == "heading"]
     assert headings == [(title, level_of(title)) for title in titles]
     assert [level for _, level in headings] == [1, 2, 1, 1]
-    terms = [row.text[link.start : link.end] for link in row.hyperlinks]
-    assert sorted(terms) == ["Hand pump", "Pump", "barrel", "piston", "ports"]
-    assert {link.kind for link in row.hyperlinks} == {"index"}
 
 
 @pytest.mark.parametrize(

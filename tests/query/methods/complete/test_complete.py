@@ -14,6 +14,7 @@ from conspectus.query.types import Answer, ignore_pieces
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Document
 from conspectus.storage.settings import load_settings
+from openpyxl import Workbook
 
 from benchmarks.fake_server import Rule
 from tests.conftest import Build
@@ -229,3 +230,80 @@ def test_without_a_usable_plan_of_the_model_the_words_plan(reply: str, place: Co
         answer = ask(context, "How many rentals did the Quarry have?")
     assert answer.span == "42"
     assert answer.trace[0].detail.startswith("that of the model is not used")
+
+
+CODE = """class LeakError(Exception):
+    pass
+
+
+class Burst(LeakError):
+    pass
+
+
+class Pump:
+    def run(self):
+        pass
+
+
+def fill(can):
+    pass
+"""
+
+
+def asked_of(folder: Path, question: str, **files: str) -> Answer:
+    (folder / "inputs").mkdir()
+    for name, text in files.items():
+        (folder / "inputs" / name.replace("_", ".")).write_text(text, "utf-8")
+    chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    build_index([folder / "inputs"], folder / "index", chosen)
+    return ask(Context(StoredIndex.open(folder / "index"), chosen), question, "auto")
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "items"),
+    [
+        ("Which exceptions are there?", "2 of 5 definitions", ["LeakError", "Burst"]),
+        ("Kannst du mir sagen, welche Klassen es gibt?", "3 von 5 Definitionen", ["LeakError", "Burst", "Pump"]),
+        ("How many functions are there?", "definitions: 1 (1 of 5 definitions; function = yes)", []),
+    ],
+)
+def test_definitions_in_code_are_a_set(question: str, first: str, items: list[str], tmp_path: Path) -> None:
+    answer = asked_of(tmp_path, question, pump_py=CODE)
+    lines = [re.sub(r" \[\d+\]$", "", line) for line in answer.text.split("\n")]
+    assert lines[0].startswith(first)
+    assert lines[1:] == [f"- {item}" for item in items]
+
+
+FARES = "Fares of the ferry\n\nline,class,fare\nNorth,first,90\nNorth,second,50\nSouth,second,40\n"
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Could you tell me the fare of the first class on the line South?", "0 of 3 rows"),
+        ("What is the total fare of the North line on horseback?", "horseback"),
+        ("Could you tell me how high the fare of the second class to the South is?", "South"),
+    ],
+)
+def test_what_no_row_of_a_table_says_is_declined(question: str, said: str, tmp_path: Path) -> None:
+    answer = asked_of(tmp_path, question, fares_csv=FARES)
+    assert said in answer.text
+    assert answer.known == ("second" in question)
+
+
+def test_the_sheets_of_a_workbook_are_its_years(tmp_path: Path) -> None:
+    book = Workbook()
+    for year, logs in (("2023", 7), ("2024", 9)):
+        sheet = book.create_sheet(year)
+        for row in (["Sawmills of the valley"], ["Mill", "Logs"], ["Upper", logs], ["Lower", 3 * logs]):
+            sheet.append(row)
+    (tmp_path / "inputs").mkdir()
+    book.save(tmp_path / "inputs" / "mills.xlsx")
+    chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    build_index([tmp_path / "inputs"], tmp_path / "index", chosen)
+    context = Context(StoredIndex.open(tmp_path / "index"), chosen)
+    asked = {
+        "How many logs did the Upper mill use in 2023?": "7",
+        "In which year did the Lower need the most logs?": "2024",
+    }
+    assert {question: ask(context, question).span for question in asked} == asked
