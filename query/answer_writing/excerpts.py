@@ -75,6 +75,8 @@ MESSAGE = regex.compile(
 )
 """A message of a chat, or what is said in a recording: when and who, and then what."""
 _BLANK = re.compile(r"\n[ \t>]*\n")
+_CLAUSE = regex.compile(r"\W*(?:\p{L}+\.?\s|§+\s?)\d+(?:\.\d+)*[.:)]?(?:\s[^\s.]+){0,5}[.:]\W*")
+"""What stands before the text of a clause: "Rule 2. Lanes." """
 
 QUOTED = ("sentence", "line", "item", "row", "record", "code")
 """The kinds of pieces that are quoted."""
@@ -192,7 +194,7 @@ def _excerpts(
             label = None
         declared = before if piece.kind == "sentence" and before and _declares(before, headings) else None
         companions = [item for item in (label, introduction, header, declared) if item is not None]
-        above = [*headings, *([asked.text] if asked else [])]
+        above = [*headings, *_message_before(pieces, at), *([asked.text] if asked else [])]
         if piece.kind == "item" and (task := _TASK.match(piece.text)):
             above.append(_TASKS[task["done"] != " "])
         shown = [item for item in companions if item is not label or (label is before and label.text[-1] != ",")]
@@ -213,6 +215,14 @@ def _excerpts(
             tuple(above) + tuple(item.text for item in companions),
             "line" if dated else piece.kind,
         )
+
+
+def _message_before(pieces: Sequence[_Piece], at: int) -> list[str]:
+    """Return the message before a message, if any: "no, the cable broke" is about the pump that it names."""
+    before = next((item for item in reversed(pieces[:at]) if item.kind != "noise"), None)
+    if before is None or before.kind == "question" or not all(map(MESSAGE.match, (before.text, pieces[at].text))):
+        return []
+    return [before.text]
 
 
 def _declares(piece: _Piece, headings: Sequence[str]) -> bool:
@@ -264,6 +274,8 @@ def _pieces(context: Context, passage: Passage) -> list[_Piece]:
             kind = "noise"  # an entry of a table of contents, or of navigation
         elif kind in ("label", "sentence") and opens_line and MESSAGE.match(flat):
             kind = "line"
+        elif kind == "sentence" and opens_line and _CLAUSE.fullmatch(flat):
+            kind = "label"
         block = bisect_right(blanks, start)
         piece = _Piece(start, end, kind, own if kind in ("row", "code") else flat, block)
         last = pieces[-1] if pieces else None

@@ -11,7 +11,7 @@ from math import ceil, log, log2
 
 import numpy as np
 import regex
-from conspectus.query.answer_writing.asked import CASED, NEGATION, NUMBERED, PATTERNS, Asked
+from conspectus.query.answer_writing.asked import CASED, NEGATION, NUMBERED, Asked, pattern_of
 from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, word_count
 from conspectus.query.answer_writing.full_sentence import TELLS
 from conspectus.query.answer_writing.life_dates import LIFE_WORDS, tells_life
@@ -306,7 +306,7 @@ def _defines(asked: Asked, has: Held, text: str) -> bool:
 
 def kind_in(asked: Asked, text: str) -> tuple[bool | None, float]:
     """Return whether a text has what the question asks for (None: no kind is asked) and how far from its words."""
-    pattern = PATTERNS.get(asked.kind)
+    pattern = pattern_of(asked.kind, asked.language)
     if pattern is None or (asked.kind in ("who", "where") and not CASED.search(text)):
         return None, 0.5
     at = [word.start for word in words(text) if word.key in asked.keys]
