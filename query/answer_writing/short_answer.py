@@ -269,10 +269,10 @@ def _plays_its_part(kind: Expected, sentence: str, at: int, text: str, asked: Se
 
 
 _FORMER = re.compile(
-    r"\b(?:(?:takes?|took|taken|taking) over from|replac\w+|succeed\w*|success(?:or|ion) (?:to|of)|in place of|instead of"
-    r"|(?:löst|folgt|folgte) (?:auf )?|nachfolger(?:in)? von|anstelle von|remplac\w+|succèd\w+ à|à la place de|sustituy\w+ a"
-    r"|suced\w+ a|reemplaz\w+ a|sostituisc\w+|succed\w+ a|subentr\w+ a|substitu\w+|vervang\w+|volgt|zastąpi\w+|zastępuje"
-    r"|сменил\w*|заменил\w*)\s*$",
+    r"\b(?:(?:takes?|took|taken|taking) over from|replac\w+|succeed\w*|success(?:or|ion) (?:to|of)|in place of"
+    r"|instead of|(?:löst|folgt|folgte) (?:auf )?|nachfolger(?:in)? von|anstelle von|remplac\w+|succèd\w+ à"
+    r"|à la place de|sustituy\w+ a|suced\w+ a|reemplaz\w+ a|sostituisc\w+|succed\w+ a|subentr\w+ a|substitu\w+"
+    r"|vervang\w+|volgt|zastąpi\w+|zastępuje|сменил\w*|заменил\w*)\s*$",
     re.IGNORECASE,
 )
 """What stands before the name of somebody who no longer is what is asked for: "Ada takes over from Ben"."""
