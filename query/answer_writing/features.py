@@ -35,12 +35,15 @@ STATEMENT_FEATURES = (
 """The features of a statement for a question, in the order of the weights."""
 NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage", "negation differs")
 """The features of a further statement beside those that are chosen, in the order of the weights."""
+_KINDS = ("who", "when", "where", "how many", "why", "how to", "yes or no", "definition", "what", "compare", "other")
+_OF_FORM = ("who", "when", "where", "how many")
 ANSWER_FEATURES = (
-    "best statement", "words", "words of passage", "missing meaning", "told together", "missing everywhere",
-    "nearest passage in another language", "another language", "fact", "size of index", "length of question",
-    "words told", "has the measure", "lacks the measure", "lacks the kind", "missing name",
+    "best statement", "lead", "lead over the fifth", "statements", "words beside", "told together",
+    "missing everywhere", "words told", "nearest passage", "nearest passage in another language", "by many languages",
+    "size of index", "length of question",
+    *STATEMENT_FEATURES, *(f"asks {kind}" for kind in _KINDS), *(f"asks {kind}, lacks it" for kind in _OF_FORM),
 )  # fmt: skip
-"""The features of an answer for a question, in the order of the weights."""
+"""The features of an answer for a question, in the order of the weights: those of its best statement among them."""
 
 _LEAST_PREFIX, _PREFIX_SHARE = 5, 0.6
 _LEAST_WHOLE, _MOST_ENDING = 3, 3
@@ -52,6 +55,8 @@ _PRONOUN = regex.compile(
     regex.I,
 )
 """The beginning or the end of a sentence about what the one before it names ("It failed.", "Ada repaired it.")."""
+_ALONE = 3.0
+"""The lead of a statement that has no other beside it, in logits."""
 _NEAR = 100
 """Characters from a word of the question beyond which an answer of the expected kind is no farther."""
 
@@ -371,18 +376,22 @@ def answer_features(
     first = chosen[0]
     named = dict(zip(STATEMENT_FEATURES, features[first].tolist(), strict=True))
     together = frozenset[str]().union(*(held[row].told for row in chosen))
+    best = np.sort(logits)[::-1]
     return np.array([
         logits[first],
-        named["words"],
+        best[0] - best[1] if len(best) > 1 else _ALONE,
+        best[0] - best[min(4, len(best) - 1)],
+        log(len(best)),
         _weight(asked, held[first].around | held[first].passage),
-        named["missing meaning"],
         _weight(asked, together),
         _rarest(asked, asked.weights.keys() - frozenset[str]().union(*(each.told for each in held))),
+        sum(asked.rarity[term] for term in together),
+        nearest,
         nearest * (1 - asked.understood),
-        named["another language"],
-        float(asked.is_fact),
+        float(asked.by_many_languages),
         log(n_chunks),
         log(1 + len(asked.weights)),
-        sum(asked.rarity[term] for term in together),
-        *(named[name] for name in ("has the measure", "lacks the measure", "lacks the kind", "missing name")),
+        *features[first],
+        *(float(asked.kind == kind) for kind in _KINDS),
+        *(named["lacks the kind"] * (asked.kind == kind) for kind in _OF_FORM),
     ])  # fmt: skip
