@@ -11,7 +11,7 @@ languages is asked them as well, every question in one other language.
 A statement is an example of an answer if it contains an accepted string and, where the evidence is known, a part of it.
 Every answerable question is used a second time without the statements that contain an answer: what is left are its
 hardest negatives, neighbours of the answer, as in documents that do not have it. Fitted are logistic regressions,
-whether a statement answers, and boosted trees, whether the best statements do. Each collection is left out in turn to
+whether a statement answers, and whether the best statements do. Each collection is left out in turn to
 measure them; what is written, by default to query/answer_writing/reader_weights.json, is learned from all of them.
 
 Printed are the figures by collection and the reliability diagram: how many of the answers with some probability are
@@ -52,7 +52,6 @@ from conspectus.query.question.question import encoder_of
 from conspectus.query.types import Passage
 from conspectus.storage.arrays import Bools, Floats
 from scipy.optimize import minimize
-from sklearn.ensemble import HistGradientBoostingClassifier
 
 OUT = Path(__file__).parent.parent / "query" / "answer_writing" / "reader_weights.json"
 HIDDEN = 0.2
@@ -65,6 +64,8 @@ LEAST = {kind: round(cost / (1 + cost), 2) for kind, cost in WRONG.items()}
 """The least probability of an answer that is given: its worth is then above that of none."""
 PENALTY = 1.0
 """Of the squares of the weights of the standardised features."""
+PENALTY_OF_ANSWERS = 10.0
+"""Of those of the decision, which has more features and fewer examples."""
 PENALTY_OF_PRIOR = 100.0
 """Of the squares of their differences from the weights that are learned before. Of 3, 10, 30, 100, 300 and 1,000 it is
 among the three with which answers of a collection that is left out are the most probable."""
@@ -79,7 +80,7 @@ FOR = frozenset({
     "words in order", "number", "cosine", "meaning of words", "position", "has the kind", "definition",
     "has the measure", "list asked for", "best statement", "told together", "words told",
     "nearest passage in another language", "cosine in another language", "score", "new names", "new words", "bridge",
-    "in the time",
+    "in the time", "lead", "lead over the fifth",
 })  # fmt: skip
 """Features that cannot speak against an answer. Without this, two that mostly come together get weights of opposite
 signs, and a question where only one of them holds is judged by an accident of the questions here. Figures with the
@@ -87,13 +88,10 @@ collections left out are the same with and without it."""
 AGAINST = frozenset({
     "missing name", "missing everywhere", "rank", "margin", "lacks the kind", "distance to the kind",
     "negation differs", "missing meaning", "lacks the measure",
-    "at another time",
+    "at another time", *(f"asks {kind}, lacks it" for kind in ("who", "when", "where", "how many")),
 })  # fmt: skip
 """Features that cannot speak for an answer."""
 
-
-DEPTH, TREES = 3, 100
-"""Of the trees that decide: of depths 2 to 4 and 40 to 200 trees, these are wrong least often where left out."""
 Rankers = tuple[Logistic, Logistic]
 """The models of statements and of further statements."""
 
@@ -255,8 +253,9 @@ def examples(group: str, context: Context, rows: Sequence[dict[str, Any]]) -> It
 
 
 def fitted(
-    features: Floats, right: Floats, weights: Floats, names: Sequence[str], prior: Logistic | None = None
-) -> Logistic:
+    features: Floats, right: Floats, weights: Floats, names: Sequence[str], prior: Logistic | None = None,
+    penalty: float = PENALTY,
+) -> Logistic:  # fmt: skip
     """Return the logistic regression of some rows, each weight within its sign.
 
     Penalised is how far the standardised weights are from those of `prior`, or from 0.
@@ -264,7 +263,7 @@ def fitted(
     mean, scale = features.mean(0), features.std(0)
     scale[scale < 1e-9] = 1.0
     rows = np.hstack([(features - mean) / scale, np.ones((len(features), 1))])
-    ridge = np.array([PENALTY_OF_PRIOR if prior else PENALTY] * len(names) + [1e-6])
+    ridge = np.array([PENALTY_OF_PRIOR if prior else penalty] * len(names) + [1e-6])
     center = np.append(prior.weights * scale, prior.constant + prior.weights @ mean) if prior else np.zeros(len(ridge))
 
     def loss(found: Floats) -> tuple[float, Floats]:
@@ -324,37 +323,9 @@ def outcomes(found: Sequence[Example], ranker: Logistic, further: Logistic) -> t
     return np.array(rows), np.array(right), np.array(weights)
 
 
-def fit_answers(rows: Floats, right: Floats, weights: Floats) -> HistGradientBoostingClassifier:
-    """Return boosted trees that tell whether an answer is right; no feature counts against its sign."""
-    signs = [int(name in FOR) - int(name in AGAINST) for name in ANSWER_FEATURES]
-    trees = HistGradientBoostingClassifier(
-        max_depth=DEPTH, max_iter=TREES, learning_rate=0.08, min_samples_leaf=15, l2_regularization=1.0,
-        monotonic_cst=signs, early_stopping=False, random_state=0,
-    )  # fmt: skip
-    return trees.fit(rows, right, sample_weight=weights)
-
-
-def packed_trees(model: HistGradientBoostingClassifier) -> dict[str, Any]:
-    """Return trees as `BoostedTrees.of` reads them: where a branch ends early, both children have its value."""
-    made: dict[str, Any] = {"features": [], "thresholds": [], "values": []}
-    for (predictor,) in model._predictors:  # scikit-learn has no public way to its trees
-        nodes, inner = predictor.nodes, 2**DEPTH - 1
-        asked, thresholds, values = [ANSWER_FEATURES[0]] * inner, [0.0] * inner, [0.0] * (inner + 1)
-        at = {0: 0}
-        for place in range(2 * inner + 1):
-            node = nodes[at[place]]
-            children = at[place], at[place]
-            if place >= inner:
-                values[place - inner] = round(float(node["value"]), 4)
-                continue
-            if not node["is_leaf"]:
-                asked[place], thresholds[place] = ANSWER_FEATURES[node["feature_idx"]], float(node["num_threshold"])
-                children = node["left"], node["right"]
-            at |= {2 * place + 1: children[0], 2 * place + 2: children[1]}
-        made["features"].append(asked)
-        made["thresholds"].append([round(each, 5) for each in thresholds])
-        made["values"].append(values)
-    return {**made, "constant": float(model._baseline_prediction[0, 0])}
+def fit_answers(rows: Floats, right: Floats, weights: Floats) -> Logistic:
+    """Return the model that tells whether an answer is right."""
+    return fitted(rows, right, weights, ANSWER_FEATURES, penalty=PENALTY_OF_ANSWERS)
 
 
 def without_each(found: Sequence[Example], prior: Rankers | None) -> tuple[dict[str, Outcomes], list[bool]]:
@@ -377,7 +348,7 @@ def measured(sets: dict[str, tuple[dict[str, Outcomes], list[bool]]]) -> dict[st
         for group, (own, rows, told, weights) in parts.items():
             others = [each for each in every if each[0] != group]
             model = fit_answers(*(np.concatenate([each[at] for each in others]) for at in (2, 3, 4)))
-            chance = model.predict_proba(rows)[:, 1]
+            chance = 1 / (1 + np.exp(-model.logits(rows)))
             least = np.array([LEAST[matter(each.asked, each.n_chunks)] for each in own])
             table[group] = chance, chance >= least, told, weights
         print(name)
@@ -430,7 +401,7 @@ def main() -> None:
         packed = map(_packed, prior, (STATEMENT_FEATURES, NEXT_FEATURES))
         written[name] = dict(zip(("statement", "next"), packed, strict=True))
         answers_.append(outcomes(own, *prior))
-    written["answer"] = packed_trees(fit_answers(*map(np.concatenate, zip(*answers_, strict=True))))
+    written["answer"] = _packed(fit_answers(*map(np.concatenate, zip(*answers_, strict=True))), ANSWER_FEATURES)
     for name, figures in measured(parts).items():
         written[name]["figures"] = figures
     options.out.write_text(json.dumps(written, indent=1) + "\n", "utf-8")

@@ -24,7 +24,7 @@ class Logistic:
         return cls(np.array([stored["weights"][name] for name in features]), stored["constant"])
 
     def logits(self, features: Floats) -> Floats:
-        """Return the logit of each row of features."""
+        """Return the logit of each row of features, or of one row."""
         found: Floats = features @ self.weights + self.constant
         return found
 

@@ -6,6 +6,7 @@ documents and from the word list of its language, so that one file reads like on
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from math import log
 
@@ -19,6 +20,7 @@ from conspectus.query.question.question import MOST_QUESTIONS, Question, encoder
 from conspectus.query.question.terms import is_content_word
 from conspectus.storage.arrays import Bools, Floats, Vectors
 from conspectus.storage.text.dates import Dated, dates_in
+from conspectus.storage.text.language_tables import by_language
 from conspectus.storage.text.names import UNSPACED, Word
 from conspectus.storage.text.word_lists import cut_run, shares_of_common_words
 
@@ -26,14 +28,12 @@ _PASSAGES, _LENGTH = 1_000, 100
 """The passages, and the words of each, of which the word list of a language is worth as a corpus."""
 _RARE = 2e-4
 """The largest share of a character that is rare as a word."""
+
 _DATE = (
     r"\p{N}{4}|\p{N}{1,2}[:.]\p{N}\p{N}|\p{N}+\s?[年月日년월일時时시]"
     r"|\p{N}{1,2}(?:st|nd|rd|th|er|\.|º)?\s(?:of |de )?\p{L}{3,}"
 )
-_NUMBER = (
-    r"\p{N}|[〇一二三四五六七八九十百千万兩两]"
-    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty)\b"
-)
+_NUMBER = r"\p{N}|[〇一二三四五六七八九十百千万兩两]"
 _NAME = (
     r"^\p{Lu}[\p{L}\p{M}'’.-]+\s\p{Lu}[\p{L}\p{M}'’.-]*"
     r"|(?<=[^\n.!?:。\s][\s(\"“„«'])[\p{Lu}][\p{L}\p{M}'’.-]+(?:\s\p{Lu}[\p{L}\p{M}'’.-]*)*"
@@ -53,7 +53,33 @@ _FORMS = {
     "when": _DATE, "how many": _NUMBER, "who": _NAME, "where": _PLACE, "why": _REASON,
 }  # fmt: skip
 """How an answer of some kinds of question looks; names only where the script has capital letters."""
-PATTERNS = {kind: regex.compile(form, regex.I if kind in ("why", "how many") else 0) for kind, form in _FORMS.items()}
+_WORDS = {"when": "times", "how many": "numbers"}
+_JOINED = ("ar", "ko")
+"""Languages that write short words together with the next or the last one."""
+
+
+@cache
+def pattern_of(kind: str, language: str) -> "regex.Pattern[str] | None":
+    """Return how an answer of a kind looks in a language, "" for any; None if answers of that kind have no form.
+
+    >>> [bool(pattern_of("when", each).search("geschlossen am Mittwoch")) for each in ("de", "en")]
+    [True, False]
+    """
+    form = _FORMS.get(kind)
+    if kind in _WORDS:
+        table = by_language("conspectus.query.answer_writing", "value_words.txt")[_WORDS[kind]]
+        said = " ".join(table.values()) if not language else table.get(language, "")
+        words_ = [
+            regex.escape(word.removesuffix(".").replace("_", " "), special_only=True)
+            + ("" if word.endswith(".") or UNSPACED.search(word) else r"\p{L}{0,3}")
+            for word in said.split()
+        ]
+        joined = bool(language) and (UNSPACED.search(said) or language in _JOINED)
+        before, after = ("", "") if joined else (r"(?<![\p{L}\p{M}])", r"(?![\p{L}\p{M}])")
+        form = "|".join(filter(None, (form, f"{before}(?:{'|'.join(words_)}){after}" if words_ else "")))
+    return regex.compile(form, regex.I if kind in ("why", *_WORDS) else 0) if form else None
+
+
 _PLURAL = regex.compile(
     r"\b(?:(?:what|who) are|(?:which|what) (?!(?:is|was|has|does)\b)\p{L}+s\b|list|name all|how many|was sind|wer sind"
     r"|welche \p{L}+(?:e|en|er|n|s)\b|nenne|wie viele|quel(?:le)?s|liste|combien de|cuáles"
@@ -127,7 +153,7 @@ class Asked:
     @property
     def is_fact(self) -> bool:
         """Whether it asks for a date, number, person or place."""
-        return self.kind in PATTERNS and self.kind != "why"
+        return self.kind in _FORMS and self.kind != "why"
 
 
 @remembered(MOST_QUESTIONS)

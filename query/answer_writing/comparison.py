@@ -71,6 +71,12 @@ def winner(question: str, sentences: Sequence[str]) -> str:
     return sides[0] if (order == "less") == less else sides[1]
 
 
+def tells_value(question: str, sentence: str) -> bool:
+    """Return whether a sentence has a value of the measure that a question compares."""
+    measure = measure_of(question)
+    return measure is not None and _value(measure, sentence) is not None
+
+
 def _value(measure: Measure, sentence: str) -> Literal | None:
     """Return the value next to a word of a measure: the first one after it, else the last one before it."""
     places = [word.start for word in words(sentence) if word.key in measure.words]

@@ -64,7 +64,13 @@ _ORDER = regex.compile(
     |\b(?:oublie\w*|ignore\w*)\b[^.!?\n]{0,40}\b(?:instructions|consignes|règles)\b
     |\b(?:olvid\w*|ignor\w*)\b[^.!?\n]{0,40}\b(?:instrucciones|reglas)\b
     |\b(?:if|when)\ (?:any(?:body|one)|some(?:body|one)|(?:an?|the)\ user)\ asks?\b[^.!?\n]{0,80}\b(?:say|answer)\b
-    |\b(?:in\ every\ answer|tell\ the\ user|never\ mention\ this|do\ not\ mention\ this)\b""",
+    |\b(?:in\ every\ answer|tell\ the\ user|never\ mention\ this|do\ not\ mention\ this)\b
+    |\b(?:rules?|notes?|instructions?|orders?|messages?|attention|notice)\ (?:for|to)\ (?:all\ |any\ |the\ )*
+     (?:ai|llms?|language\ models?|assistants?|chatbots?|bots?|agents?)\b
+    |\b(?:für|an)\ (?:alle\ )?(?:ki|assistenten|sprachmodelle|chatbots)\b
+    |\bpour\ (?:les\ |l['’])?(?:ia|assistants|modèles\ de\ langage)\b
+    |\bpara\ (?:la\ |los\ |el\ )?(?:ia|asistentes?|modelos?\ de\ lenguaje)\b
+    |<\|[^|<>\n]{1,30}\|>|\[{1,2}(?:system|inst|assistant)\]{1,2}|<{1,2}(?:sys|system|assistant)>{1,2}""",
     regex.I | regex.M | regex.X,
 )
 """What is written for a language model, not for people: to ignore its instructions, to say something in its answers."""
@@ -74,7 +80,14 @@ MESSAGE = regex.compile(
     r"(?: -)? (?P<sender>[^:\n]{1,60}): "
 )
 """A message of a chat, or what is said in a recording: when and who, and then what."""
+_MARKED = regex.compile(
+    r"(?P<open>\[{1,2}|<{1,2})(?P<role>system|sys|inst|assistant)(?:\]|>){1,2}.{0,4000}?(?=(?P=open)/(?P=role)(?:\]|>){1,2})",
+    regex.I | regex.S,
+)
+"""What stands between the marks of a role, as if a program had written it."""
 _BLANK = re.compile(r"\n[ \t>]*\n")
+_CLAUSE = regex.compile(r"\W*(?:\p{L}+\.?\s|§+\s?)\d+(?:\.\d+)*[.:)]?(?:\s[^\s.]+){0,5}[.:]\W*")
+"""What stands before the text of a clause: "Rule 2. Lanes." """
 
 QUOTED = ("sentence", "line", "item", "row", "record", "code")
 """The kinds of pieces that are quoted."""
@@ -163,6 +176,8 @@ def _excerpts(
 ) -> Iterator[Excerpt]:
     pieces = _pieces(context, passage)
     if not orders and _ORDER.search(passage.text):
+        marked = [found.span() for found in _MARKED.finditer(passage.text)]
+        pieces = [piece for piece in pieces if not any(start <= piece.start < end for start, end in marked)]
         told = {piece.block for piece in pieces if piece.kind not in ROWS and _ORDER.search(piece.text)}
         pieces = [piece for piece in pieces if piece.block not in told or piece.kind in ROWS]
     places = context.places_of(passage.document_id)
@@ -170,7 +185,7 @@ def _excerpts(
     headed = False
     for at, piece in enumerate(pieces):
         before = next((item for item in reversed(pieces[:at]) if item.kind != "noise"), None)
-        if piece.kind != "item":
+        if piece.kind not in ("item", "noise"):
             headed = piece.kind in ("heading", "label", "question")
         if piece.kind not in ("row", "noise"):
             header = None
@@ -192,7 +207,7 @@ def _excerpts(
             label = None
         declared = before if piece.kind == "sentence" and before and _declares(before, headings) else None
         companions = [item for item in (label, introduction, header, declared) if item is not None]
-        above = [*headings, *([asked.text] if asked else [])]
+        above = [*headings, *_message_before(pieces, at), *([asked.text] if asked else [])]
         if piece.kind == "item" and (task := _TASK.match(piece.text)):
             above.append(_TASKS[task["done"] != " "])
         shown = [item for item in companions if item is not label or (label is before and label.text[-1] != ",")]
@@ -213,6 +228,14 @@ def _excerpts(
             tuple(above) + tuple(item.text for item in companions),
             "line" if dated else piece.kind,
         )
+
+
+def _message_before(pieces: Sequence[_Piece], at: int) -> list[str]:
+    """Return the message before a message, if any: "no, the cable broke" is about the pump that it names."""
+    before = next((item for item in reversed(pieces[:at]) if item.kind != "noise"), None)
+    if before is None or before.kind == "question" or not all(map(MESSAGE.match, (before.text, pieces[at].text))):
+        return []
+    return [before.text]
 
 
 def _declares(piece: _Piece, headings: Sequence[str]) -> bool:
@@ -264,6 +287,8 @@ def _pieces(context: Context, passage: Passage) -> list[_Piece]:
             kind = "noise"  # an entry of a table of contents, or of navigation
         elif kind in ("label", "sentence") and opens_line and MESSAGE.match(flat):
             kind = "line"
+        elif kind == "sentence" and opens_line and _CLAUSE.fullmatch(flat):
+            kind = "label"
         block = bisect_right(blanks, start)
         piece = _Piece(start, end, kind, own if kind in ("row", "code") else flat, block)
         last = pieces[-1] if pieces else None
@@ -402,7 +427,7 @@ def _numbered(text: str) -> Iterator[tuple[int, int]]:
 def _kind(own: str, flat: str, opens_line: bool) -> str:
     """Return the kind of a line or sentence, by its marks."""
     if (
-        sum(sign.isalpha() for sign in flat) < _LEAST_LETTERS
+        sum(sign.isalpha() for sign in flat) < (1 if _ITEM.match(own) else _LEAST_LETTERS)
         or _LINK.match(flat)
         or _CONTENTS.search(flat)
         or _MAIL.match(flat)

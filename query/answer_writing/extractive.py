@@ -8,12 +8,12 @@ understand them is added, the best are extended by the next sentence, and everyt
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, product
 
 import numpy as np
 import regex
 from conspectus.query.answer_writing.asked import NUMBERED, Asked, asked_of
-from conspectus.query.answer_writing.comparison import parts_asked, parts_to_compare, winner
+from conspectus.query.answer_writing.comparison import parts_asked, parts_to_compare, tells_value, winner
 from conspectus.query.answer_writing.excerpts import Part, as_words, without_fences, word_count
 from conspectus.query.answer_writing.features import kind_in, next_features
 from conspectus.query.answer_writing.quotes import Quote, quotes_for
@@ -21,12 +21,13 @@ from conspectus.query.answer_writing.second_step import first_steps
 from conspectus.query.answer_writing.section import quotes_of_section
 from conspectus.query.answer_writing.short_answer import expected_answer, short_answer
 from conspectus.query.answer_writing.support import declined, reader_weights, unsupported
-from conspectus.query.answer_writing.versions import definitions_of_others, of_the_one_meant, with_versions
+from conspectus.query.answer_writing.versions import definitions_of_others, lost_clause, of_the_one_meant, with_versions
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.logistic import probability
 from conspectus.query.question.kinds import kind_of
+from conspectus.query.question.parts import sides_of
 from conspectus.query.question.question import open_question
 from conspectus.query.question.terms import is_content_word
 from conspectus.query.sayings import name_of_language, saying
@@ -127,6 +128,8 @@ def read_quotes(context: Context, question: str, passages: Sequence[Passage]) ->
     quotes, asked = quotes_for(context, question, passages), asked_of(context, question)
     if section := _within(quotes_of_section(context, asked, question, quotes)):
         return Found(question, quotes, section)
+    if clause := lost_clause(question, quotes):
+        return Found(question, quotes, [], f"nothing has the number {clause}")
     chosen = choose(context, question, quotes, context.settings.answer.sentences)
     reason, nearest = _unsupported(context, question, quotes, chosen)
     if reason:
@@ -216,14 +219,43 @@ def _short(context: Context, question: str, chosen: Sequence[Quote]) -> str:
         above = {stem(key) for text in chosen[0].excerpt.context for key in word_keys(text)}
         return str(len(chosen[0].whole)) if expected.counted in above else ""
     if chosen and parts_to_compare(context, question):
-        return winner(question, [quote.text for quote in _of_sides(context, question, chosen)])
+        return winner(question, [quote.text for quote in _of_parts(context, question, chosen)])
     return short_answer(context, question, [quote.span for quote in chosen])
 
 
-def _of_sides(context: Context, question: str, quotes: Sequence[Quote]) -> list[Quote]:
-    """Return the best quote for each of two things that a question compares."""
-    parts = range(len(parts_to_compare(context, question)))
-    return [max(quotes, key=lambda quote: quote.by_part[part].score) for part in parts if quotes]
+_LIKE = 8
+"""The best quotes of each of two things among which those that say the same of both are looked for."""
+
+
+def _of_parts(context: Context, question: str, quotes: Sequence[Quote]) -> list[Quote]:
+    """Return the best quote for each part of a question.
+
+    For two things that are compared these tell the value that is asked for, or the most of the same: "weighs 64 kg" is
+    best compared with what the other one weighs.
+    """
+    parts = parts_asked(context, question) if quotes else ()
+    best = [sorted(quotes, key=lambda quote: -quote.by_part[at].score) for at in range(len(parts))]
+    sides = sides_of(question)
+    if len(sides) != len(parts) or len(sides) != 2:
+        return [each[0] for each in best]
+    named = [asked_of(context, side).weights.keys() for side in sides]
+    own = [
+        [quote for quote in best[at] if named[at] <= quote.by_part[at].held.told and not named[1 - at] <= quote.covers]
+        for at in range(2)
+    ]
+    valued = [[quote for quote in each if tells_value(question, quote.text)] for each in own]
+    if all(valued) or not all(own):
+        return [each[0] for each in (valued if all(valued) else best)]
+    one, other = (each[:_LIKE] for each in own)
+    return list(
+        max(
+            product(one, other),
+            key=lambda pair: (
+                len(pair[0].held.keys & pair[1].held.keys),
+                sum(each.by_part[at].score for at, each in enumerate(pair)),
+            ),
+        )
+    )
 
 
 def _unsupported(context: Context, question: str, quotes: Sequence[Quote], chosen: Sequence[Quote]) -> tuple[str, str]:
@@ -232,10 +264,10 @@ def _unsupported(context: Context, question: str, quotes: Sequence[Quote], chose
     A comparison is supported if what is quoted for each of the two things is.
     """
     sides = parts_to_compare(context, question)
+    best = _of_parts(context, question, quotes)
     for part, text in enumerate(sides):
         of_part = [quote.by_part[part] for quote in quotes]
-        best = max(of_part, key=lambda quote: quote.score, default=None)
-        reason, nearest = unsupported(context, text, of_part, [best] if best else [])
+        reason, nearest = unsupported(context, text, of_part, [best[part].by_part[part]] if best else [])
         if reason:
             return reason, nearest
     return ("", "") if sides else unsupported(context, question, quotes, chosen)
@@ -250,9 +282,9 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
     is left out, as is one that would make the answer longer than `_MOST_WORDS`.
     """
     chosen: list[Quote] = []
-    for part in range(len(parts_asked(context, question))):
-        best = max(quotes, key=lambda quote: quote.by_part[part].score, default=None)
-        if best is not None and not any(best is quote or _repeats(best, quote) for quote in chosen):
+    sides = sides_of(question)  # that say the same of two things
+    for best in _of_parts(context, question, quotes):
+        if not any(best is quote or (not sides and _repeats(best, quote)) for quote in chosen):
             chosen.append(best)
     asked = asked_of(context, question)
     weights = reader_weights(asked.by_many_languages)

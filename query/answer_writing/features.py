@@ -11,7 +11,7 @@ from math import ceil, log, log2
 
 import numpy as np
 import regex
-from conspectus.query.answer_writing.asked import CASED, NEGATION, NUMBERED, PATTERNS, Asked
+from conspectus.query.answer_writing.asked import CASED, NEGATION, NUMBERED, Asked, pattern_of
 from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, word_count
 from conspectus.query.answer_writing.full_sentence import TELLS
 from conspectus.query.answer_writing.life_dates import LIFE_WORDS, tells_life
@@ -35,12 +35,15 @@ STATEMENT_FEATURES = (
 """The features of a statement for a question, in the order of the weights."""
 NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage", "negation differs")
 """The features of a further statement beside those that are chosen, in the order of the weights."""
+_KINDS = ("who", "when", "where", "how many", "why", "how to", "yes or no", "definition", "what", "compare", "other")
+_OF_FORM = ("who", "when", "where", "how many")
 ANSWER_FEATURES = (
-    "best statement", "words", "words of passage", "missing meaning", "told together", "missing everywhere",
-    "nearest passage in another language", "another language", "fact", "size of index", "length of question",
-    "words told", "has the measure", "lacks the measure", "lacks the kind", "missing name",
+    "best statement", "lead", "lead over the fifth", "statements", "words beside", "told together",
+    "missing everywhere", "words told", "nearest passage", "nearest passage in another language", "by many languages",
+    "size of index", "length of question",
+    *STATEMENT_FEATURES, *(f"asks {kind}" for kind in _KINDS), *(f"asks {kind}, lacks it" for kind in _OF_FORM),
 )  # fmt: skip
-"""The features of an answer for a question, in the order of the weights."""
+"""The features of an answer for a question, in the order of the weights: those of its best statement among them."""
 
 _LEAST_PREFIX, _PREFIX_SHARE = 5, 0.6
 _LEAST_WHOLE, _MOST_ENDING = 3, 3
@@ -52,6 +55,8 @@ _PRONOUN = regex.compile(
     regex.I,
 )
 """The beginning or the end of a sentence about what the one before it names ("It failed.", "Ada repaired it.")."""
+_ALONE = 3.0
+"""The lead of a statement that has no other beside it, in logits."""
 _NEAR = 100
 """Characters from a word of the question beyond which an answer of the expected kind is no farther."""
 
@@ -306,7 +311,7 @@ def _defines(asked: Asked, has: Held, text: str) -> bool:
 
 def kind_in(asked: Asked, text: str) -> tuple[bool | None, float]:
     """Return whether a text has what the question asks for (None: no kind is asked) and how far from its words."""
-    pattern = PATTERNS.get(asked.kind)
+    pattern = pattern_of(asked.kind, asked.language)
     if pattern is None or (asked.kind in ("who", "where") and not CASED.search(text)):
         return None, 0.5
     at = [word.start for word in words(text) if word.key in asked.keys]
@@ -371,18 +376,22 @@ def answer_features(
     first = chosen[0]
     named = dict(zip(STATEMENT_FEATURES, features[first].tolist(), strict=True))
     together = frozenset[str]().union(*(held[row].told for row in chosen))
+    best = np.sort(logits)[::-1]
     return np.array([
         logits[first],
-        named["words"],
+        best[0] - best[1] if len(best) > 1 else _ALONE,
+        best[0] - best[min(4, len(best) - 1)],
+        log(len(best)),
         _weight(asked, held[first].around | held[first].passage),
-        named["missing meaning"],
         _weight(asked, together),
         _rarest(asked, asked.weights.keys() - frozenset[str]().union(*(each.told for each in held))),
+        sum(asked.rarity[term] for term in together),
+        nearest,
         nearest * (1 - asked.understood),
-        named["another language"],
-        float(asked.is_fact),
+        float(asked.by_many_languages),
         log(n_chunks),
         log(1 + len(asked.weights)),
-        sum(asked.rarity[term] for term in together),
-        *(named[name] for name in ("has the measure", "lacks the measure", "lacks the kind", "missing name")),
+        *features[first],
+        *(float(asked.kind == kind) for kind in _KINDS),
+        *(named["lacks the kind"] * (asked.kind == kind) for kind in _OF_FORM),
     ])  # fmt: skip

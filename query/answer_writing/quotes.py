@@ -124,7 +124,12 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     lists = _lists(every)
     every = _of_asked_side(context, asked, every) if asked.kind in _SETS else every
     brief = ("sentence", "item") if asked.kind == "when" else ("sentence", "line", "item")
-    every = [each for each in every if each.kind not in brief or word_count(each.text) >= _LEAST_WORDS]
+    every = [
+        each
+        for each in every
+        if each.kind not in brief
+        or any(word_count(one.text) >= _LEAST_WORDS for one in (each, *lists.get(id(each), ())))
+    ]
     if not every:
         return []
     held = held_by(context, asked, every)
@@ -188,20 +193,22 @@ def _of_asked_side(context: Context, asked: Asked, every: Sequence[Excerpt]) -> 
     Two headings or introductions of a document are opposite if both have a word of the question, and one says "not" or
     has the opposite of a word.
     """
+    leads: dict[int, str] = {}
     sides: dict[tuple[str, str], bool] = {}
     for excerpt in every:
-        lead = excerpt.context[-1] if excerpt.context else ""
         row = context.chunk_rows[excerpt.passage.chunk_id]
-        if lead and not asked.weights.keys().isdisjoint(context.bm25.analysis.terms(lead, row)):
-            opposite = NEGATION.search(lead) or not asked.opposites.isdisjoint(word_keys(lead))
-            sides[excerpt.span.document_id, lead] = bool(opposite) != asked.negated
+        for lead in reversed(excerpt.context):
+            if lead and not asked.weights.keys().isdisjoint(context.bm25.analysis.terms(lead, row)):
+                opposite = NEGATION.search(lead) or not asked.opposites.isdisjoint(word_keys(lead))
+                sides[excerpt.span.document_id, lead] = bool(opposite) != asked.negated
+                leads[id(excerpt)] = lead
+                break
     both = {document for (document, _), other in sides.items() if other}
     both &= {document for (document, _), other in sides.items() if not other}
     return [
         excerpt
         for excerpt in every
-        if excerpt.span.document_id not in both
-        or not sides.get((excerpt.span.document_id, excerpt.context[-1] if excerpt.context else ""))
+        if excerpt.span.document_id not in both or not sides.get((excerpt.span.document_id, leads.get(id(excerpt), "")))
     ]
 
 

@@ -210,6 +210,7 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
             if not {stem(word.key) for word in words(text)} <= asked
             and _plays_its_part(kind, sentence, at, text, asked)
             and not _is_of_another(people, sentence, at, asked)
+            and not (_FORMER.search(sentence[:at]) and not _FORMER.search(question))
         ]
         if not last_step and (covered < _ALL or (not kind.types and len(candidates) > 1)):
             candidates = [each for each in candidates if _is_attached(context, question, sentence, *each)]
@@ -265,6 +266,16 @@ def _plays_its_part(kind: Expected, sentence: str, at: int, text: str, asked: Se
             by is not None and not asked.isdisjoint(_verbs(by["before"]))
         )
     return True
+
+
+_FORMER = re.compile(
+    r"\b(?:(?:takes?|took|taken|taking) over from|replac\w+|succeed\w*|success(?:or|ion) (?:to|of)|in place of"
+    r"|instead of|(?:löst|folgt|folgte) (?:auf )?|nachfolger(?:in)? von|anstelle von|remplac\w+|succèd\w+ à"
+    r"|à la place de|sustituy\w+ a|suced\w+ a|reemplaz\w+ a|sostituisc\w+|succed\w+ a|subentr\w+ a|substitu\w+"
+    r"|vervang\w+|volgt|zastąpi\w+|zastępuje|сменил\w*|заменил\w*)\s*$",
+    re.IGNORECASE,
+)
+"""What stands before the name of somebody who no longer is what is asked for: "Ada takes over from Ben"."""
 
 
 def _verbs(text: str) -> list[str]:

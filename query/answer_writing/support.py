@@ -16,7 +16,6 @@ from conspectus.query.answer_writing.features import (
     STATEMENT_FEATURES,
     answer_features,
 )
-from conspectus.query.boosted_trees import BoostedTrees
 from conspectus.query.context import Context
 from conspectus.query.logistic import Logistic, probability, stored_weights
 from conspectus.query.question.kinds import LANGUAGES
@@ -58,7 +57,7 @@ def unsupported(
         float(nearest[0][0]), n_chunks,
     )  # fmt: skip
     weights = reader_weights(asked.by_many_languages)
-    chance = probability(weights.answer.logit(features))
+    chance = probability(float(weights.answer.logits(features)))
     if chance >= weights.least[matter(asked, n_chunks)] or _tells_the_measure(features):
         return "", ""
     named = f"; nothing names {', '.join(unknown)}" if unknown else ""
@@ -123,7 +122,7 @@ def declined(context: Context, question: str, passages: Sequence[Passage], state
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The learned reader (`python -m benchmarks.train_reader`): logistic regressions, and boosted trees that decide.
+    """The learned reader (`python -m benchmarks.train_reader`): three logistic regressions.
 
     Attributes:
         statement: Does a statement answer the question?
@@ -135,7 +134,7 @@ class Weights:
 
     statement: Logistic
     next: Logistic
-    answer: BoostedTrees
+    answer: Logistic
     least: Mapping[str, float]
     least_next: float
 
@@ -153,7 +152,7 @@ def reader_weights(by_many_languages: bool) -> Weights:
     return Weights(
         Logistic.of(own["statement"], STATEMENT_FEATURES),
         Logistic.of(own["next"], NEXT_FEATURES),
-        BoostedTrees.of(found["answer"], ANSWER_FEATURES),
+        Logistic.of(found["answer"], ANSWER_FEATURES),
         found["least"],
         found["least_next"],
     )

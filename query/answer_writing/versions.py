@@ -27,18 +27,23 @@ from conspectus.query.question.question import Question
 from conspectus.query.question.terms import is_content_word
 
 _CHANGES = regex.compile(
-    r"\b(?:replac\p{L}+|repeal\p{L}*|struck|delet\p{L}+|amend\p{L}+|insert\p{L}+|supersed\p{L}+|revok\p{L}+|no longer"
-    r"|ersetz\p{L}+|aufgehoben|gestrichen|geändert|eingefügt|entfällt|remplac\p{L}+|abrog\p{L}+|supprim\p{L}+|modifi\p{L}+"
-    r"|sustitu\p{L}+|derog\p{L}+|suprim\p{L}+|замен\p{L}+|отмен\p{L}+|исключ\p{L}+)\b|改为|废止|删除|修改",
+    r"\b(?:replac\p{L}+|repeal\p{L}*|struck|delet\p{L}+|amend\p{L}+|insert\p{L}+|omit\p{L}+|substitut\p{L}+|supersed\p{L}+"
+    r"|revok\p{L}+|no longer|shall read|for \p{Quotation_Mark}[^\p{Quotation_Mark}]+\p{Quotation_Mark},? (?:read|put)"
+    r"|ersetz\p{L}+|aufgehoben|gestrichen|geändert|eingefügt|entfällt|entfallen|neu gefasst|remplac\p{L}+|abrog\p{L}+"
+    r"|supprim\p{L}+|modifi\p{L}+|sustitu\p{L}+|derog\p{L}+|suprim\p{L}+|elimin\p{L}+|sostitui\p{L}+|soppress\p{L}+"
+    r"|revog\p{L}+|vervang\p{L}+|vervalt|vervallen|geschrapt|gewijzigd|zastęp\p{L}+|uchyl\p{L}+|skreśl\p{L}+"
+    r"|değiştiril\p{L}+|kaldırıl\p{L}+|замен\p{L}+|отмен\p{L}+|исключ\p{L}+)\b|改为|废止|删除|修改",
     regex.I,
 )
 """Words of a statement that changes another one."""
 _CLAUSE = regex.compile(
     r"(?:\b(?:sections?|clauses?|articles?|paragraphs?|rules?|items?|points?|art\.|abschnitt|ziffer|artikel|klausel|absatz"
-    r"|punkt|cláusula|artículo|apartado|пункт\p{L}*|стать\p{L}+)|§+|第)\s?(?P<number>\d+(?:\.\d+)*)",
+    r"|punkt|regel|cláusula|artículo|apartado|regla|articolo|clausola|punto|artigo|bepaling|lid|paragraf|ustęp\p{L}*|madde"
+    r"|пункт\p{L}*|стать\p{L}+)|§+|第)\s?(?P<number>\d+(?:\.\d+)*)",
     regex.I,
 )
 _OWN_NUMBER = regex.compile(r"(?P<number>\d+(?:\.\d+)+)\s")
+_ANY_NUMBER = regex.compile(r"\d[\d.]*")
 _HEAD = 300
 """Characters at the beginning of a document in which its date is looked for."""
 _CLOSE = 2.0
@@ -70,6 +75,16 @@ def _clauses(quote: "Quote") -> set[str]:
 
 def _cited(text: str) -> set[str]:
     return {found["number"] for found in _CLAUSE.finditer(text)}
+
+
+def lost_clause(question: str, quotes: "Sequence[Quote]") -> str:
+    """Return the number of a clause that a question asks for and no quote has, "" if there is none."""
+    told = {number for quote in quotes for text in (quote.text, *quote.excerpt.context) for number in _numbers(text)}
+    return next((number for number in sorted(_cited(question)) if number not in told), "")
+
+
+def _numbers(text: str) -> list[str]:
+    return [number.rstrip(".") for number in _ANY_NUMBER.findall(text)]
 
 
 def _says_later(context: Context, asked: Asked, quote: "Quote", best: "Quote") -> bool:

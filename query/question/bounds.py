@@ -4,6 +4,7 @@ What lies beyond a bound is told in the trace (`bound_steps`).
 """
 
 from conspectus.prompts.embedding.windows import MOST_OF_QUESTION
+from conspectus.query.question.kinds import without_courtesy
 from conspectus.query.types import Step
 from conspectus.storage.text.names import words
 from conspectus.storage.text.tokens import count_tokens
@@ -20,12 +21,12 @@ path is scored by all of them. The longest questions that people wrote for graph
 
 
 def part_read(question: str) -> str:
-    """Return the part of a question that is read: all of it, unless it is too long.
+    """Return the part of a question that is read: all of it but what only asks kindly, unless it is too long.
 
-    >>> part_read("Who repaired the lamp?"), len(part_read("Who? " * 3_000))
+    >>> part_read("Who repaired the lamp, please?"), len(part_read("Who? " * 3_000))
     ('Who repaired the lamp?', 8000)
     """
-    return question[:MOST_CHARACTERS]
+    return without_courtesy(question[:MOST_CHARACTERS])
 
 
 def first_words(text: str, most: int) -> str:

@@ -26,7 +26,9 @@ _LINE = re.compile(r"(?P<kind>[a-z ]+): (?P<pattern>.+)")
 
 
 _APART: dict[tuple[str, str], str] = {}
-"""The words of a language that ask for the present state ("now"), and others that are no content ("frame")."""
+"""The words of a language that ask for the present state ("now"), others that are no content ("frame"), and those that
+only ask kindly, before a question ("opening") and behind it ("closing")."""
+_ASIDE = ("now", "frame", "opening", "closing")
 _Table = tuple[tuple[QuestionKind, "re.Pattern[str]"], ...]
 
 
@@ -38,7 +40,7 @@ def _read() -> dict[str, dict[QuestionKind, list[str]]]:
         found = _LINE.fullmatch(line)
         if line.startswith("["):
             language = line.strip("[]")
-        elif found and found["kind"] in ("now", "frame"):
+        elif found and found["kind"] in _ASIDE:
             key = (found["kind"], language)
             _APART[key] = "|".join(filter(None, (_APART.get(key), found["pattern"])))
         elif found and found["kind"] == "whole":
@@ -100,6 +102,25 @@ def kind_of(question: str, language: str = "") -> QuestionKind:
     return next((kind for kind in tried if kind != "other"), "other")
 
 
+@lru_cache(maxsize=1_000)
+def without_courtesy(question: str) -> str:
+    """Return a question without the words that only ask kindly.
+
+    >>> without_courtesy("Hello, could you tell me who keeps the light, please?")
+    'who keeps the light?'
+    >>> without_courtesy("Please tell me about the light.")
+    'Please tell me about the light.'
+    """
+    known = language_of_question(question, LANGUAGES)
+    opening, closing = (_apart(what, known) for what in ("opening", "closing"))
+    found = opening.match(question) if opening else None
+    text = question[found.end() :] if found else question
+    found = closing.search(text) if closing else None
+    if found:
+        text = text[: found.start()] + ("?" if "?" in found[0] else "")
+    return text if len(word_keys(text)) > 1 else question
+
+
 def asks_of_now(question: str) -> bool:
     """Return whether a question asks what holds now.
 
@@ -122,23 +143,21 @@ def frame_of(question: str) -> tuple[tuple[int, int], ...]:
     >>> frame_of("What is the difference between a skiff and a dory?"), frame_of("茶园是哪一年建的？")
     (((0, 4), (12, 22)), ((3, 5), (3, 6)))
     """
-    known = language_of_question(question, LANGUAGES)
+    known = language_of_question(question, LANGUAGES) or "en"
     patterns = [pattern for kind, pattern in _table(known) if kind in _FRAMES]
-    patterns += [pattern for what in ("now", "frame") if (pattern := _apart(what, known))]
-    return tuple(
-        sorted(
-            {
-                found.span()
-                for pattern in patterns
-                for found in pattern.finditer(question)
-                if (
-                    len(found[0]) <= _FRAME_CHARACTERS
-                    if UNSPACED.search(found[0])
-                    else len(word_keys(found[0])) <= _FRAME_WORDS
-                )
-            }
+    spans = {
+        found.span()
+        for pattern in patterns
+        for found in pattern.finditer(question)
+        if (
+            len(found[0]) <= _FRAME_CHARACTERS
+            if UNSPACED.search(found[0])
+            else len(word_keys(found[0])) <= _FRAME_WORDS
         )
-    )
+    }
+    for pattern in filter(None, (_apart(what, known) for what in ("now", "frame"))):
+        spans |= {found.span() for found in pattern.finditer(question)}
+    return tuple(sorted(spans))
 
 
 def _kind(text: str, table: "_Table") -> QuestionKind:

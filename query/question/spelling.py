@@ -1,7 +1,8 @@
 """Correct misspelled words of a question, if the documents contain the intended word.
 
-A word is corrected if no document has it, if it is rare in its language, and if a word of the documents is one edit
-away (insertion, deletion, substitution or swap of neighbours: optimal string alignment distance). The trace reports
+A word is corrected if no document has it, if it is rare in its language, and if a word of the documents, or a very
+common one, is one edit away (insertion, deletion, substitution or swap of neighbours: optimal string alignment
+distance). The trace reports
 the correction. Capitalised words and words with digits stay unchanged: a name that the documents do not
 have is a reason to decline.
 """
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from conspectus.storage.text.bm25 import Bm25
 
 _LEAST_LETTERS = 5
-"""Shorter words have too many neighbours."""
+"""Shorter words have too many neighbours among those of the documents."""
+_LEAST_OF_COMMON, _COMMON = 4, 5.5
+"""The least letters of a slip of a word that every text may have ("wich", "shoud"), and the least Zipf frequency of
+that word."""
 _LEAST_LETTERS_OF_STEM = 6
 _RARE = 3.0
 """Zipf frequency of a word (the decimal logarithm of its uses in a billion words) below which it may be a slip."""
@@ -64,15 +68,21 @@ def spelling_steps(changes: tuple[tuple[str, str], ...]) -> tuple[Step, ...]:
 def _meant(index: StoredIndex, surface: str, language: str) -> str:
     """Return the intended word, or "" if the word is not a slip."""
     lexical = index.lexical()
-    if len(surface) < _LEAST_LETTERS or not surface.isalpha() or not surface.islower():
+    if len(surface) < _LEAST_OF_COMMON or not surface.isalpha() or not surface.islower():
         return ""
     stem = lexical.term(surface, language)
     if stem in lexical.vocabulary or (uses := zipf(surface, language)) >= _RARE:
         return ""
     known: dict[str, int] = {}
+    common = ""
     for near in _neighbours(surface, beginning_with(surface[0], language)):
-        if zipf(near, language) >= uses + _COMMONER:
+        often = zipf(near, language)
+        if len(surface) >= _LEAST_LETTERS and often >= uses + _COMMONER:
             known |= _counted(lexical, near, lexical.term(near, language))
+        if often >= _COMMON and not common:
+            common = near
+    if not known and common:
+        return common
     if not known and not uses and stem == surface and len(stem) >= _LEAST_LETTERS_OF_STEM:
         for near in _neighbours(stem, _stems(index, stem[0])):
             known |= _counted(lexical, near, near)

@@ -28,3 +28,19 @@ def test_measures_are_asked_for_in_four_languages() -> None:
     asked = ("How old is Ada?", "Wie alt ist Ada?", "Quel âge a Ada ?", "¿Qué edad tiene Ada?", "Where is Ada?")
     found = [measure_of(question) for question in asked]
     assert [each and each.name for each in found] == ["date", "date", "date", "date", None]
+
+
+@pytest.mark.parametrize(
+    ("question", "sides"),
+    [
+        ("How do the Ridge and the Dome differ?", ("Ridge", "Dome")),
+        ("What do the Ridge and the Dome have in common?", ("Ridge", "Dome")),
+        ("What distinguishes the Ridge from the Dome?", ("Ridge", "Dome")),
+        ("Is the Ridge heavier than the Dome?", ("Ridge", "Dome")),
+        ("Was haben Ridge und Dome gemeinsam?", ("Ridge", "Dome")),
+        ("Ridge和Dome有什么区别？", ("Ridge", "Dome")),
+        ("Is the Ridge a tent?", ()),
+    ],
+)
+def test_sides(question: str, sides: tuple[str, ...]) -> None:
+    assert sides_of(question) == sides

@@ -1,7 +1,7 @@
 """What questions ask for, in four languages."""
 
 import pytest
-from conspectus.query.question.kinds import kind_of
+from conspectus.query.question.kinds import frame_of, kind_of, without_courtesy
 
 QUESTIONS = {
     "global": [
@@ -38,3 +38,35 @@ def test_kinds(kind: str, question: str) -> None:
 
 def test_a_language_without_patterns_has_no_kinds() -> None:
     assert kind_of("Hvem passer lyset?", "da") == "other"
+
+
+@pytest.mark.parametrize(
+    ("question", "read"),
+    [
+        ("Hi, could you please tell me why the lamp failed?", "why the lamp failed?"),
+        ("who keeps the light, please?", "who keeps the light?"),
+        ("Können Sie mir bitte sagen, wann der Turm öffnet?", "wann der Turm öffnet?"),
+        ("Pourriez-vous me dire qui garde le phare, s'il vous plaît ?", "qui garde le phare?"),
+        ("¿Me puede decir cuándo abre el faro, por favor?", "cuándo abre el faro?"),
+        ("Mi può dire quando apre il faro, per favore?", "quando apre il faro?"),
+        ("Weet u wanneer de toren opengaat?", "wanneer de toren opengaat?"),
+        ("Подскажите, пожалуйста, кто построил маяк?", "кто построил маяк?"),
+        ("请问灯塔是谁建的？", "灯塔是谁建的？"),
+        ("灯台の高さを教えてください。", "灯台の高さ"),
+        ("등대 높이 좀 알려 주세요.", "등대 높이"),
+        ("كم ارتفاع المنارة من فضلك؟", "كم ارتفاع المنارة"),
+        ("Please tell me about the tower.", "Please tell me about the tower."),
+        ("Do you know the way?", "Do you know the way?"),
+        ("Thanks!", "Thanks!"),
+    ],
+)
+def test_courtesies_are_no_part_of_a_question(question: str, read: str) -> None:
+    assert without_courtesy(question) == read
+    assert without_courtesy(read) == read
+
+
+def test_further_kinds_of_answers() -> None:
+    assert kind_of("What does a ticket for the ferry cost?") == kind_of("What is the fee for dogs?") == "how many"
+    assert kind_of("What is the deadline?") == "when"
+    assert kind_of('what "slack water" means') == "definition"
+    assert frame_of("Define slack.") == ((0, 6),)

@@ -15,6 +15,7 @@ from conspectus.query.question.spelling import spelling_steps
         ("what does Pauul write?", "what does Pauul write?"),  # a name
         ("what about the giraffe?", "what about the giraffe?"),  # a word, though no document has it
         ("what is nov3l?", "what is nov3l?"),
+        ("wich novel shoud I read", "which novel should I read"),  # words that any text may have
     ],
 )
 def test_what_is_read(question: str, read: str, sample_context: Context) -> None:
