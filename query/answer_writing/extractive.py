@@ -246,16 +246,12 @@ def _of_parts(context: Context, question: str, quotes: Sequence[Quote]) -> list[
     valued = [[quote for quote in each if tells_value(question, quote.text)] for each in own]
     if all(valued) or not all(own):
         return [each[0] for each in (valued if all(valued) else best)]
-    one, other = (each[:_LIKE] for each in own)
-    return list(
-        max(
-            product(one, other),
-            key=lambda pair: (
-                len(pair[0].held.keys & pair[1].held.keys),
-                sum(each.by_part[at].score for at, each in enumerate(pair)),
-            ),
-        )
-    )
+
+    def likeness(pair: tuple[Quote, Quote]) -> tuple[int, float]:
+        one, other = pair
+        return len(one.held.keys & other.held.keys), one.by_part[0].score + other.by_part[1].score
+
+    return list(max(product(own[0][:_LIKE], own[1][:_LIKE]), key=likeness))
 
 
 def _unsupported(context: Context, question: str, quotes: Sequence[Quote], chosen: Sequence[Quote]) -> tuple[str, str]:
