@@ -9,6 +9,7 @@ format replaces lines and short spans; what they do not know stays as it is writ
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 _DEEPEST = 100
 _LEAST_WRAPPED = 40
 """The least characters of the longest line of a paragraph that an editor has wrapped."""
-_FRONT_MATTER = regex.compile(r"---[ \t]*\n(?P<block>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", regex.S | regex.M)
+_FRONT_MATTER = regex.compile(
+    r"(?:---[ \t]*\n(?P<block>.*?)^(?:---|\.\.\.)|\+\+\+[ \t]*\n(?P<toml>.*?)^\+\+\+)[ \t]*(?:\n|\Z)", regex.S | regex.M
+)
 _FRONT_MATTER_REACH = 1 << 16
 _SAID = re.compile(r"^(?![\[{])(?=.*(?:[^\W\d_]{2}|\d{4}-\d))(?!(?:true|false)$)")
 """A value that says something by itself: no list, no bare number, no switch."""
@@ -51,9 +54,11 @@ _OF_PANDOC = [
 ]
 """Fenced divisions, options of cells, attributes of spans, links and headings, as Pandoc and Quarto write them."""
 _NOT_SHOWN = re.compile(
+    r"\{%-?\s*comment\b(?s:.{0,10000}?)endcomment\s*-?%\}|\{%[^{}]{1,300}%\}|\{\{[^{}]{1,500}\}\}|\{:[^{}\n]{1,200}\}|"
     r"!\[\[[^\[\]\n]{1,300}\]\]|%%(?s:.{0,10000}?)%%|\[\^[^\[\]\s]{1,80}\]:?|\[![A-Za-z]{1,30}\][-+]?"
 )
-"""An embedded file, a comment, the mark of a footnote, and the kind of a callout."""
+"""What fills a template of Liquid, Hugo or kramdown, an embedded file, a comment, the mark of a footnote, and the kind
+of a callout."""
 _BLOCK_ID = re.compile(r"\^[\w-]{1,60}[ \t]*(?=\n|\Z)")
 _PAGE_LINK = re.compile(r"\[\[(?P<page>[^\[\]\n|]{1,200})(?:\|(?P<label>[^\[\]\n]{0,200}))?\]\]")
 _PROPERTY = re.compile(r"(?:^|\n)[ \t]*(?:[-*+][ \t])?[^\W\d_][\w -]{0,39}\Z")
@@ -114,7 +119,7 @@ def _parser() -> "MarkdownIt":
 def _note(state: "StateInline", silent: bool) -> bool:
     """Read the additions of notes; return whether one begins here."""
     text, at = state.src, state.pos
-    if text[at] not in "![%^:":
+    if text[at] not in "![%^:{":
         return False
     if link := _PAGE_LINK.match(text, at):
         page, _, section = link["page"].partition("#")
@@ -163,7 +168,7 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
     front = _FRONT_MATTER.match(text, 0, _FRONT_MATTER_REACH)
     if front:
         with suppress(yaml.YAMLError, ValueError, TypeError, RecursionError):  # also for values without a text form
-            values = yaml.safe_load(front["block"])
+            values = yaml.safe_load(front["block"]) if front["toml"] is None else tomllib.loads(front["toml"])
             if isinstance(values, dict):
                 return strings(values), text[front.end() :]
     return {}, text

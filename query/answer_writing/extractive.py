@@ -251,7 +251,8 @@ def _of_parts(context: Context, question: str, quotes: Sequence[Quote]) -> list[
         one, other = pair
         return len(one.held.keys & other.held.keys), one.by_part[0].score + other.by_part[1].score
 
-    return list(max(product(own[0][:_LIKE], own[1][:_LIKE]), key=likeness))
+    alike = max(product(own[0][:_LIKE], own[1][:_LIKE]), key=likeness)
+    return list(alike)
 
 
 def _unsupported(context: Context, question: str, quotes: Sequence[Quote], chosen: Sequence[Quote]) -> tuple[str, str]:

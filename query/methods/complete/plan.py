@@ -349,7 +349,8 @@ class _Reading:
         named = by_name or (bool(roles & self._own_sets()) and table.kind != "statements")
         numeric = {at for at, each in enumerate(table.numbers) if each and not table.names_things[at]}
         measures = list(dict.fromkeys(mark.column for mark in mentioned if mark.column in numeric))
-        labels = list(dict.fromkeys(mark.column for mark in mentioned if mark.column not in numeric))
+        given = {each.column for each in conditions}  # "Who has the slot at 14:48?" does not ask for the slot
+        labels = list(dict.fromkeys(mark.column for mark in mentioned if mark.column not in numeric | given))
         unused = [mark for mark in self.marks if mark.first not in self._used or mark.of_table]
         bests = list(dict.fromkeys(role for mark in unused for role in BEST if role in mark.roles))
         best = bests[0] if bests else ""

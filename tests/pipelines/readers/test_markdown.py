@@ -125,3 +125,25 @@ def test_attributes_and_options_of_cells_are_left_out() -> None:
 def test_a_number_of_front_matter_is_said_where_its_name_is_in_words(tmp_path: Path) -> None:
     (tmp_path / "fern.md").write_text("---\ndays to sprout: 31\nnav_order: 4\n---\nA fern.\n")
     assert read(tmp_path / "fern.md")[0][""].text == "days to sprout: 31\n\nA fern."
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('The fire burns. {{< figure src="/fire.jpg" >}} We bake.', "The fire burns. We bake."),
+        ("Ready{% if page.beta %}, or not{% endif %}.", "Ready, or not."),
+        ("One. {% comment %} a secret {% endcomment %}Two.", "One. Two."),
+        ("3. Never close it. {: .steps}", "3. Never close it."),
+        ("Write `{{ page.title }}` for the title.", "Write {{ page.title }} for the title."),
+    ],
+)
+def test_what_fills_a_template_is_no_content(text: str, expected: str) -> None:
+    assert " ".join(drafted(text).text.split()) == expected
+
+
+def test_front_matter_may_be_toml(tmp_path: Path) -> None:
+    file = tmp_path / "post.md"
+    file.write_text('+++\ntitle = "We baked"\ndate = 2023-08-19\n+++\nThe oven was lit.\n', "utf-8")
+    rows, _ = read(file)
+    (row,) = rows.values()
+    assert (row.title, row.metadata["date"]) == ("We baked", "2023-08-19")
