@@ -45,7 +45,7 @@ _MOST_OF_LOGS = 5_000_000
 """Characters of log files of which the lines are a set."""
 _LEAST_MESSAGES = 2
 _LONGEST_NAME = 5
-"""Words of the title of a document beyond which it does not name the rows of its tables."""
+"""Words of a title or heading beyond which it is that of a text, and does not name the rows of its tables."""
 _PLACES = (DOCUMENT, SHEET, SECTION)
 _REPEATED = 0.3
 """Share of the rows of a document from which on it may be a copy of another one."""
@@ -228,8 +228,8 @@ def tables(index: StoredIndex) -> tuple[Table, ...]:
         for kind, place, label, columns, found in _in_document(document):
             same = [""] if kind == "messages" else map(str.casefold, columns)
             rows = made.setdefault((kind, *same), Rows(kind))
-            title = "" if document.title.count(" ") >= _LONGEST_NAME else document.title  # of an article, not of rows
-            rows.names |= dict.fromkeys(filter(None, (title, PurePosixPath(file).stem, label)))
+            names = (document.title, PurePosixPath(file).stem, label)
+            rows.names |= {name: None for name in names if name and name.count(" ") < _LONGEST_NAME}
             rows.lost += lost[file]
             for start, end, cells in found:
                 if kind == "rows" and _is_total(cells):
