@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from conspectus.cli.app import check_folder_of, chosen_settings, complain, print_json
-from conspectus.cli.command import SHARED, Source, command
+from conspectus.cli.app import check_folder_of, complain, print_json
+from conspectus.cli.command import SHARED, Chosen, Source, command
 from conspectus.operation_table import ASK, OPERATIONS
 from conspectus.query.menu import DEFAULT_METHOD, at_level
 from conspectus.render.answers import (
@@ -87,7 +87,7 @@ def ask(
 
         if source.narrowed or session:
             raise UsageError("filters and --session are for an index, not for --endpoint")
-        opened = open_endpoint(endpoint, source.chosen()).about(**given)
+        opened = open_endpoint(endpoint, source.load()).about(**given)
     if as_json:
         answer = opened.ask(**given, history=history)
         print_json(answer_json(answer, opened.walk_json(answer) if answer.evidence.walk else None))
@@ -239,16 +239,15 @@ def explain(
     "conspectus methods",
 )
 def methods(
-    settings: Path | None = None,
-    overrides: list[str] | None = None,
+    chosen: Chosen = Chosen(),
     as_json: bool = False,
 ) -> None:
     """List all methods by the name that --method takes; those that the settings do not let run say what is missing."""
     from conspectus.query import menu
 
-    chosen = chosen_settings(settings, overrides)
+    settings = chosen.load()
     about = {
-        name: f"{method.about}; needs {missing}" if (missing := method.missing(chosen)) else method.about
+        name: f"{method.about}; needs {missing}" if (missing := method.missing(settings)) else method.about
         for name, method in menu.methods().items()
     }
     if as_json:

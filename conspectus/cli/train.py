@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 from annotated_types import Ge
-from conspectus.cli.app import app, check_folder_of, chosen_settings, print_json
-from conspectus.cli.command import command
+from conspectus.cli.app import app, check_folder_of, print_json
+from conspectus.cli.command import Chosen, command
 from conspectus.storage.errors import UsageError
 
 train = typer.Typer(
@@ -82,8 +82,7 @@ def gretriever(
     model: Annotated[str, typer.Option("--model")],
     out: Annotated[Path, typer.Option("--out")],
     index: Path | None = None,
-    settings: Path | None = None,
-    overrides: list[str] | None = None,
+    chosen: Chosen = Chosen(),
     as_json: bool = False,
     quiet: bool = False,
 ) -> None:
@@ -116,9 +115,9 @@ def gretriever(
         if not quiet:
             typer.echo(line, err=True)
 
-    chosen = chosen_settings(settings, overrides)
-    context = Context(StoredIndex.open(index), chosen) if index else None
-    report = train_from_settings(suite, model, out, chosen, log, context)
+    settings = chosen.load()
+    context = Context(StoredIndex.open(index), settings) if index else None
+    report = train_from_settings(suite, model, out, settings, log, context)
     if as_json:
         print_json(asdict(report))
     else:
