@@ -45,10 +45,7 @@ def import_graphrag(
     with progress(quiet) as report, written(index, wait=settings.build.wait) as local:
         done = imported_summary(imported(folder, local, settings, None, report))
     done["index"] = index
-    if as_json:
-        print_json(done)
-    else:
-        typer.echo(import_text(done))
+    print_json(done) if as_json else typer.echo(import_text(done))
     check_lost(done, settings)
 
 
@@ -100,7 +97,4 @@ def export(
         report(f"writing {format_}", 0, 1)
         done = opened.export(format_, to, force=force)
         report(f"writing {format_}", 1, 1)
-    if as_json:
-        print_json(export_json(format_, done))
-    else:
-        typer.echo(export_text(done, to))
+    print_json(export_json(format_, done)) if as_json else typer.echo(export_text(done, to))

@@ -1,5 +1,6 @@
 """`conspectus train`: small models that methods use."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -49,8 +50,6 @@ def graph2text(
         validation: Share of pairs to validate with.
         seed: Random seed.
     """
-    from dataclasses import asdict
-
     from conspectus.pipelines.train.graph2text import Graph2TextPlan, train_graph2text
     from conspectus.pipelines.train.pairs import read_pairs
     from conspectus.render.scores import graph2text_text
@@ -60,15 +59,8 @@ def graph2text(
         raise UsageError(f"--out {out} contains other files; choose a new folder")
     plan = Graph2TextPlan(learning_rate, epochs, validation, batch, seed)
 
-    def log(line: str) -> None:
-        if not quiet:
-            typer.echo(line, err=True)
-
-    report = train_graph2text(read_pairs(pairs), model, out, plan, log)
-    if as_json:
-        print_json(asdict(report))
-    else:
-        typer.echo(graph2text_text(report, out))
+    report = train_graph2text(read_pairs(pairs), model, out, plan, _log(quiet))
+    print_json(report) if as_json else typer.echo(graph2text_text(report, out))
 
 
 @command(
@@ -99,8 +91,6 @@ def gretriever(
         out: Folder for the learned parameters.
         index: An index of the suite's kg.tsv: train on the subgraphs that asking it retrieves.
     """
-    from dataclasses import asdict
-
     from conspectus.pipelines.train.gretriever.train import train_from_settings
     from conspectus.query.context import Context
     from conspectus.render.scores import soft_prompt_text
@@ -111,14 +101,11 @@ def gretriever(
     if others and "training.json" not in others:
         raise UsageError(f"--out {out} contains other files; choose a new folder")
 
-    def log(line: str) -> None:
-        if not quiet:
-            typer.echo(line, err=True)
-
     settings = chosen.load()
     context = Context(StoredIndex.open(index), settings) if index else None
-    report = train_from_settings(suite, model, out, settings, log, context)
-    if as_json:
-        print_json(asdict(report))
-    else:
-        typer.echo(soft_prompt_text(report, out))
+    report = train_from_settings(suite, model, out, settings, _log(quiet), context)
+    print_json(report) if as_json else typer.echo(soft_prompt_text(report, out))
+
+
+def _log(quiet: bool) -> Callable[[str], None]:
+    return lambda line: None if quiet else typer.echo(line, err=True)
