@@ -202,9 +202,9 @@ class Jobs:
         """Yield a job now, when it has changed, and last when it has ended."""
         self._loop = asyncio.get_running_loop()
         while True:
-            news = self._news
+            news, is_over = self._news, job.state != "running"
             yield job
-            if job.state != "running" or self._leaving:
+            if is_over or self._leaving:
                 return
             await news.wait()
 
