@@ -47,14 +47,7 @@ def entity_detail(context: Context, key: str, most: int) -> EntityDetail:
 def neighbours(
     context: Context, key: str, direction: Direction = "both", predicate: str | None = None
 ) -> list[Neighbour]:
-    """Return the relations of an entity with their other ends, the heaviest first, ties by predicate and name.
-
-    Args:
-        context: The open index.
-        key: The id or name of the entity.
-        direction: "out" for relations whose source it is, "in" for those whose target it is.
-        predicate: Only relations with this predicate, ignoring case.
-    """
+    """Return the relations of an entity, ties by predicate and name: see `operations.neighbours`."""
     index, row, names = context.index, row_of(context, key), _names(context)
     id_ = _ids(context)[row]
     ends, relations = joined(index), index.each(Relation)
