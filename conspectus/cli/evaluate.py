@@ -193,15 +193,11 @@ def _ranks(text: str) -> list[int]:
 
 def _topics(text: str) -> "list[Topic]":
     """Return the starts of walks."""
-    found: list[Topic] = []
-    for name in map(str.strip, text.split(",")):
-        if name == "given":
-            found.append("given")
-        elif name == "linked":
-            found.append("linked")
-        else:
-            raise UsageError(f"--topic takes `given`, `linked` or both separated by a comma, not {name!r}")
-    return found
+    known: dict[str, Topic] = {"given": "given", "linked": "linked"}
+    names = [name.strip() for name in text.split(",")]
+    if not known.keys() >= set(names):
+        raise UsageError(f"--topic takes `given`, `linked` or both separated by a comma, not {text!r}")
+    return [known[name] for name in names]
 
 
 def _method_names(text: str) -> list[str]:
