@@ -118,7 +118,7 @@ def _picture(picture: Path, drawn: str) -> bytes:
     """Return a drawing in the form that the name of a file asks for."""
     from conspectus.render.png import png_of
 
-    forms = {".svg": str.encode, ".png": png_of}
+    forms: dict[str, Callable[[str], bytes]] = {".svg": str.encode, ".png": png_of}
     if picture.suffix.lower() not in forms:
         raise UsageError(f"--show {picture}: the file name must end in .svg or .png")
     return forms[picture.suffix.lower()](drawn)
