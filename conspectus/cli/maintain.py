@@ -90,8 +90,6 @@ def prune(
         keep: Versions to keep, the current one included. [default: build.keep_versions more than the current one]
         purge: Also delete everything made from text that is no longer in the index; keeps 1 version.
     """
-    from dataclasses import asdict
-
     from conspectus.building import prune as prune_index
 
     if purge and keep not in (None, 1):

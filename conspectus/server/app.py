@@ -112,9 +112,7 @@ def application(lifespan: Any = None) -> FastAPI:  # noqa: ANN401  (FastAPI's)
     app.include_router(health)
     app.include_router(ask_routes.router)
     app.include_router(openai_chat.router)
-    routes = APIRouter()
-    browse_routes.add_routes(routes)
-    app.include_router(routes)
+    browse_routes.add_routes(app)
     app.include_router(admin_routes.router)
     app.include_router(page_files.router)
     for kind in (Refused, browse_routes.NotModified, RequestValidationError, HTTPException, ClientGone, Exception):
@@ -148,12 +146,10 @@ async def metrics(request: Request) -> Response:
 async def watch(service: Service, log: Log) -> None:
     """Load every index, then switch to each new version that is published."""
     failed: dict[str, str] = {}
-    for one in service.indexes.values():
-        await _tried(one, service, log, failed)
     while True:
-        await asyncio.sleep(RELOAD_SECONDS)
         for one in service.indexes.values():
             await _tried(one, service, log, failed)
+        await asyncio.sleep(RELOAD_SECONDS)
 
 
 async def _tried(one: Served, service: Service, log: Log, failed: dict[str, str]) -> None:
