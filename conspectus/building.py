@@ -9,8 +9,9 @@ Functions that change an index return it open, with a `report` of failures, cost
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -79,10 +80,11 @@ def build(
     """
     from conspectus.pipelines.build_index import build_index
 
-    settings = settings or load_settings()
-    with written(index, wait=settings.build.wait) as folder:
-        report = build_index(_listed(inputs), folder, settings, None, progress, retry_failed=retry_failed, texts=texts)
-    return _opened(report, settings, index)
+    return changed(
+        index,
+        settings,
+        partial(build_index, _listed(inputs), progress=progress, retry_failed=retry_failed, texts=texts),
+    )
 
 
 def add(
@@ -118,10 +120,7 @@ def add(
     """
     from conspectus.pipelines.incremental import change_documents
 
-    settings = settings or load_settings()
-    with written(index, wait=settings.build.wait) as folder:
-        report = change_documents(_listed(inputs), (), folder, settings, None, progress, texts=texts)
-    return _opened(report, settings, index)
+    return changed(index, settings, partial(change_documents, _listed(inputs), (), progress=progress, texts=texts))
 
 
 def remove(
@@ -153,11 +152,8 @@ def remove(
     """
     from conspectus.pipelines.incremental import change_documents
 
-    settings = settings or load_settings()
     listed = [names] if isinstance(names, str) else names
-    with written(index, wait=settings.build.wait) as folder:
-        report = change_documents((), listed, folder, settings, None, progress)
-    return _opened(report, settings, index)
+    return changed(index, settings, partial(change_documents, (), listed, progress=progress))
 
 
 def import_graphrag(folder: str | Path, index: str | Path, settings: Settings | None = None) -> Index:
@@ -177,10 +173,7 @@ def import_graphrag(folder: str | Path, index: str | Path, settings: Settings | 
     """
     from conspectus.pipelines.exchange.graphrag.importer import import_graphrag as import_tables
 
-    settings = settings or load_settings()
-    with written(index, wait=settings.build.wait) as written_folder:
-        report = import_tables(Path(folder), written_folder, settings).build
-    return _opened(report, settings, index)
+    return changed(index, settings, lambda local, chosen: import_tables(Path(folder), local, chosen).build)
 
 
 def estimate(
@@ -422,11 +415,15 @@ def _listed(inputs: Inputs) -> Sequence[str | Path]:
     return [inputs] if isinstance(inputs, str | Path) else inputs
 
 
-def _opened(report: "BuildReport", settings: Settings, place: str | Path) -> Index:
-    opened = open_index(place, settings)
-    index = Index(opened.context, replace(report, index=opened.context.index.root))
-    prepare(index)
-    return index
+def changed(index: str | Path, settings: Settings | None, work: "Callable[[Path, Settings], BuildReport]") -> Index:
+    """Change an index under its lock by `work`, whose arguments are the folder and the settings; return it open."""
+    settings = settings or load_settings()
+    with written(index, wait=settings.build.wait) as folder:
+        report = work(folder, settings)
+    opened = open_index(index, settings)
+    if not report.unchanged:
+        prepare(opened)
+    return Index(opened.context, replace(report, index=opened.context.index.root))
 
 
 def prepare(index: Index) -> None:

@@ -16,17 +16,13 @@ class Chat:
     def __init__(self, index: "Index", method: str = DEFAULT_METHOD, history: Conversation | None = None) -> None:
         self._index = index
         self._method = method
-        self._history = history or Conversation()
-
-    @property
-    def history(self) -> Conversation:
+        self.history = history or Conversation()
         """The turns so far."""
-        return self._history
 
     async def ask_async(self, question: str, method: str | None = None, say: Say | None = None) -> Answer:
         """Async version of `ask`."""
-        answer = await self._index.aio.ask(question, method or self._method, say, self._history)
-        self._history = self._history.after(answer)
+        answer = await self._index.aio.ask(question, method or self._method, say, self.history)
+        self.history = self.history.after(answer)
         return answer
 
     def ask(self, question: str, method: str | None = None, say: Say | None = None) -> Answer:
@@ -46,8 +42,8 @@ class Chat:
 
     def retrieve(self, question: str, method: str = DEFAULT_RETRIEVER, k: int = 5) -> Evidence:
         """Find passages for the question in the context of the conversation, which is not changed."""
-        return self._index.retrieve(question, method, k, self._history)
+        return self._index.retrieve(question, method, k, self.history)
 
     def new(self) -> None:
         """Start over: forget all turns."""
-        self._history = Conversation()
+        self.history = Conversation()

@@ -50,17 +50,9 @@ def numbers_apart(text: str) -> list[tuple[int, str]]:
 
 
 def document_text(context: Context, name: str, start: int, end: int | None) -> DocumentText:
-    """Return characters of a document, cut to its length.
+    """Return characters of a document, cut to its length: see `operations.document`.
 
-    Args:
-        context: The open index.
-        name: Its id, or else its URI or its title.
-        start: The first character.
-        end: The end (exclusive); None for the end of the document.
-
-    Raises:
-        NotThere: There is no such document.
-        UsageError: It has no such characters.
+    Raises NotThere if there is no such document, UsageError if it has no such characters.
     """
     found = documents_by_id(context).get(name) or _named(context, name)
     end = min(found.n_chars if end is None else end, found.n_chars, start + LONGEST_TEXT)

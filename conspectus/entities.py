@@ -8,7 +8,7 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.rows import Beside, Direction, EntityDetail, EntityRow, Neighbour
 from conspectus.storage.errors import NotThere
-from conspectus.storage.index import StoredIndex, per_index
+from conspectus.storage.index import per_index
 from conspectus.storage.joins import chunks_of_entities, joined
 from conspectus.storage.made_rows import RowsFrom
 from conspectus.storage.records import Chunk, Entity, Relation
@@ -31,8 +31,8 @@ def entity_detail(context: Context, key: str, most: int) -> EntityDetail:
     of_entity = np.repeat(np.arange(len(holding)), np.diff(holding.starts))
     counts = np.bincount(of_entity[shares[holding.members]], minlength=len(holding))
     counts[row] = 0
-    ids, chunk_ids, others = _ids(context), _chunk_ids(context), np.flatnonzero(counts)
-    shared = zip((-counts[others]).tolist(), _names(context).taken(others), others.tolist(), strict=True)
+    ids, chunk_ids, others = _column(context, "id"), _column(context, "id", Chunk), np.flatnonzero(counts)
+    shared = zip((-counts[others]).tolist(), _column(context, "name").taken(others), others.tolist(), strict=True)
     return EntityDetail(
         **asdict(_row(entity)),
         description=entity.description,
@@ -47,16 +47,9 @@ def entity_detail(context: Context, key: str, most: int) -> EntityDetail:
 def neighbours(
     context: Context, key: str, direction: Direction = "both", predicate: str | None = None
 ) -> list[Neighbour]:
-    """Return the relations of an entity with their other ends, the heaviest first, ties by predicate and name.
-
-    Args:
-        context: The open index.
-        key: The id or name of the entity.
-        direction: "out" for relations whose source it is, "in" for those whose target it is.
-        predicate: Only relations with this predicate, ignoring case.
-    """
-    index, row, names = context.index, row_of(context, key), _names(context)
-    id_ = _ids(context)[row]
+    """Return the relations of an entity, ties by predicate and name: see `operations.neighbours`."""
+    index, row, names = context.index, row_of(context, key), _column(context, "name")
+    id_ = _column(context, "id")[row]
     ends, relations = joined(index), index.each(Relation)
     found = []
     for number in np.flatnonzero((ends.sources == row) | (ends.targets == row)).tolist():
@@ -86,7 +79,7 @@ def row_of(context: Context, key: str) -> int:
     row = context.index.ids(Entity).get(key)
     if row is not None:
         return row
-    wanted, names = key.casefold(), _names(context)
+    wanted, names = key.casefold(), _column(context, "name")
     rows = [row for row, name in enumerate(_folded_names(context)) if name == wanted]
     if not rows:
         raise NotThere("no entity has that id or name; `entities` lists them, and searches for a part of a name")
@@ -97,28 +90,15 @@ def _row(entity: Entity) -> EntityRow:
     return EntityRow(id=entity.id, name=entity.name, type=entity.type, frequency=entity.frequency, degree=entity.degree)
 
 
-@per_index
-def _ids(context: Context) -> TextColumn:
-    return _column(context.index, Entity, "id")
-
-
-@per_index
-def _names(context: Context) -> TextColumn:
-    return _column(context.index, Entity, "name")
-
-
-@per_index
-def _chunk_ids(context: Context) -> TextColumn:
-    return _column(context.index, Chunk, "id")
-
-
-def _column(index: StoredIndex, record: type, name: str) -> TextColumn:
-    return TextColumn(lambda: index.arrow(record, name).column(name))
+def _column(context: Context, name: str, record: type = Entity) -> TextColumn:
+    index = context.index
+    made: TextColumn = index.once((_column, record, name), lambda: TextColumn(lambda: index.arrow(record, name)[name]))
+    return made
 
 
 @per_index
 def _folded_names(context: Context) -> list[str]:
-    return [name.casefold() for name in _names(context)[:]]
+    return [name.casefold() for name in _column(context, "name")[:]]
 
 
 @per_index

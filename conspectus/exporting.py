@@ -98,21 +98,9 @@ def find_export(name: str) -> ExportFormat:
 
 
 def export(index: "StoredIndex", name: str, to: str | Path, *, force: bool = False) -> "ExportResult":
-    """Export an index, to a file or folder atomically.
+    """Export an index, to a file or folder atomically: see `Index.export`.
 
-    Args:
-        index: The index.
-        name: A key of `EXPORTS`.
-        to: The file or folder to write, or the address of a server.
-        force: Replace what exists at `to`: a file, or a folder that contains only files of this format.
-
-    Returns:
-        The files written and their content.
-
-    Raises:
-        UsageError: There is no such format, something exists at `to`, or its server refuses.
-        PluginFailed: The format is a plug-in that cannot be used.
-        IndexCorrupt: The index cannot be read.
+    Raises also PluginFailed if the format is a plug-in that cannot be used, IndexCorrupt if the index cannot be read.
     """
     chosen = find_export(name)
     write = chosen.writer

@@ -44,8 +44,11 @@ def outlined(index: StoredIndex, name: str | None = None) -> list[Outlined]:
     Raises:
         UsageError: There is no such document; the message suggests the nearest name.
     """
-    every = outline(index)
-    found = every if name is None else [each for each in every if _is_named(each, name)]
+    every = found = outline(index)
+    if name is not None:
+        inside = (f"{name.rstrip('/')}/", f"{name}#")
+        names = [(each, (each.document_id, each.uri, each.title)) for each in every]
+        found = [each for each, called in names if name in called or each.uri.startswith(inside)]
     if name is not None and not found:
         known = [text for each in every for text in (each.uri, each.title, each.document_id)]
         nearest = difflib.get_close_matches(name, known, n=1)
@@ -87,11 +90,6 @@ def _plain(part: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document or a section with the number of its passages instead of their rows."""
     told = {name: value for name, value in part.items() if name not in {"chunk_rows", "n_chars"}}
     return {**told, "passages": len(part["chunk_rows"]), "sections": [_plain(inner) for inner in part["sections"]]}
-
-
-def _is_named(document: DocumentOutline, name: str) -> bool:
-    within = document.uri.startswith((f"{name.rstrip('/')}/", f"{name}#"))
-    return within or name in (document.document_id, document.uri, document.title)
 
 
 def _counts(index: StoredIndex) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:

@@ -12,7 +12,6 @@ from conspectus.storage.text.visible import visible
 if TYPE_CHECKING:
     from conspectus.prompts.language_model import LanguageModel
     from conspectus.query.context import Context
-    from conspectus.storage.settings import Settings
 
 DEFAULT_INDEX = ".conspectus/index"
 COMPLETION = "_CONSPECTUS_COMPLETE"
@@ -77,37 +76,6 @@ def check_folder_of(option: str, file: Path | None) -> None:
     """Reject a file in a folder that does not exist before any work is done for it."""
     if file and not file.parent.is_dir():
         raise UsageError(f"{option} {file}: there is no folder {file.parent}")
-
-
-def chosen_settings(
-    file: Path | None,
-    overrides: list[str] | None,
-    openie: Path | None = None,
-    kg: list[Path] | None = None,
-    kg_labels: list[Path] | None = None,
-    corrections: Path | None = None,
-) -> "Settings":
-    """Return the settings: options first, then the environment, then the file (./settings.yaml if none is named)."""
-    from conspectus.storage.settings import load_settings, parse_override
-    from conspectus.storage.settings.loading import with_files_beside
-
-    if file is None and Path("settings.yaml").is_file():
-        file = Path("settings.yaml")
-    sections: dict[str, dict[str, object]] = {}
-    for text in overrides or ():
-        section, key, value = parse_override(text)
-        sections.setdefault(section, {})[key] = value
-    files = {
-        ("extraction", "openie"): openie and str(openie),
-        ("kg", "files"): kg and tuple(map(str, kg)),
-        ("kg", "labels"): kg_labels and tuple(map(str, kg_labels)),
-        ("build", "corrections"): corrections and str(corrections),
-    }
-    for (section, key), given in files.items():
-        if given:
-            sections.setdefault(section, {})[key] = given
-    settings = load_settings(file, sections)
-    return settings if file else with_files_beside(settings, Path())
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401  (any JSON)

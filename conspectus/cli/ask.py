@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from conspectus.cli.app import check_folder_of, chosen_settings, complain, print_json
-from conspectus.cli.command import SHARED, Source, command
+from conspectus.cli.app import check_folder_of, complain, print_json
+from conspectus.cli.command import SHARED, Chosen, Source, command
 from conspectus.operation_table import ASK, OPERATIONS
 from conspectus.query.menu import DEFAULT_METHOD, at_level
 from conspectus.render.answers import (
@@ -21,6 +21,7 @@ from conspectus.render.answers import (
     methods_text,
     support_text,
 )
+from conspectus.render.png import BLANK
 from conspectus.render.terminal import safe_lines
 from conspectus.storage.errors import ModelError, UsageError
 from conspectus.storage.level_names import Level
@@ -78,7 +79,8 @@ def ask(
         given["method"] = at_level(given["method"], level)
     given["topics"] = given["topics"] or ()
     check_folder_of("--show", picture)
-    _check_form(picture)
+    if picture:
+        _picture(picture, BLANK)  # what cannot be drawn is refused before an answer is paid for
     history = _history(session)
     if endpoint is None:
         opened = source.open()
@@ -87,7 +89,7 @@ def ask(
 
         if source.narrowed or session:
             raise UsageError("filters and --session are for an index, not for --endpoint")
-        opened = open_endpoint(endpoint, source.chosen()).about(**given)
+        opened = open_endpoint(endpoint, source.load()).about(**given)
     if as_json:
         answer = opened.ask(**given, history=history)
         print_json(answer_json(answer, opened.walk_json(answer) if answer.evidence.walk else None))
@@ -101,7 +103,7 @@ def ask(
 
         append_turn(session, turn_of(answer))
     if picture:
-        _draw(opened, answer, picture)
+        picture.write_bytes(_picture(picture, opened.draw(answer)))
 
 
 def _history(session: Path | None) -> "Conversation | None":
@@ -112,26 +114,14 @@ def _history(session: Path | None) -> "Conversation | None":
     return read_session(session)
 
 
-def _check_form(picture: Path | None) -> None:
-    """Reject a drawing that cannot be made before an answer is paid for."""
-    if picture is None:
-        return
-    if picture.suffix.lower() not in {".svg", ".png"}:
+def _picture(picture: Path, drawn: str) -> bytes:
+    """Return a drawing in the form that the name of a file asks for."""
+    from conspectus.render.png import png_of
+
+    forms: dict[str, Callable[[str], bytes]] = {".svg": str.encode, ".png": png_of}
+    if picture.suffix.lower() not in forms:
         raise UsageError(f"--show {picture}: the file name must end in .svg or .png")
-    if picture.suffix.lower() == ".png":
-        from conspectus.render.png import BLANK, png_of
-
-        png_of(BLANK)
-
-
-def _draw(opened: "Index", answer: "Answer", picture: Path) -> None:
-    drawn = opened.draw(answer)
-    if picture.suffix.lower() == ".png":
-        from conspectus.render.png import png_of
-
-        picture.write_bytes(png_of(drawn))
-    else:
-        picture.write_text(drawn, "utf-8")
+    return forms[picture.suffix.lower()](drawn)
 
 
 def print_answer(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
@@ -239,22 +229,18 @@ def explain(
     "conspectus methods",
 )
 def methods(
-    settings: Path | None = None,
-    overrides: list[str] | None = None,
+    chosen: Chosen = Chosen(),
     as_json: bool = False,
 ) -> None:
     """List all methods by the name that --method takes; those that the settings do not let run say what is missing."""
     from conspectus.query import menu
 
-    chosen = chosen_settings(settings, overrides)
+    settings = chosen.load()
     about = {
-        name: f"{method.about}; needs {missing}" if (missing := method.missing(chosen)) else method.about
+        name: f"{method.about}; needs {missing}" if (missing := method.missing(settings)) else method.about
         for name, method in menu.methods().items()
     }
-    if as_json:
-        print_json(about)
-    else:
-        typer.echo(methods_text(about))
+    print_json(about) if as_json else typer.echo(methods_text(about))
 
 
 _QUIT, _NEW, _HELP = "/quit", "/new", "/help"

@@ -11,7 +11,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import typer
-from conspectus.cli.app import DEFAULT_INDEX, app, chosen_settings, complain, examples
+from conspectus.cli.app import DEFAULT_INDEX, app, complain, examples
 from conspectus.operation_table import Operation, about_of, helps_of
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
@@ -23,7 +23,46 @@ Function = TypeVar("Function", bound=Callable[..., None])
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Chosen:
+    """The options that choose the settings."""
+
+    settings: Path | None = None
+    overrides: list[str] | None = None
+
+    def load(self, *overrides: str, **files: Any) -> "Settings":  # noqa: ANN401  (paths)
+        """Return the settings: options first, then the environment, then the file (./settings.yaml if none is named).
+
+        Args:
+            overrides: Settings after those of the command line.
+            files: Files of documents and graphs, by the names in `_FILES`.
+        """
+        from conspectus.storage.settings import load_settings, parse_override
+        from conspectus.storage.settings.loading import with_files_beside
+
+        file = self.settings or (Path("settings.yaml") if Path("settings.yaml").is_file() else None)
+        sections: dict[str, dict[str, object]] = {}
+        for text in (*(self.overrides or ()), *overrides):
+            section, key, value = parse_override(text)
+            sections.setdefault(section, {})[key] = value
+        for name, (section, key) in _FILES.items():
+            if given := files.get(name):
+                named = str(given) if isinstance(given, Path) else tuple(map(str, given))
+                sections.setdefault(section, {})[key] = named
+        settings = load_settings(file, sections)
+        return settings if file else with_files_beside(settings, Path())
+
+
+_FILES = {
+    "openie": ("extraction", "openie"),
+    "kg": ("kg", "files"),
+    "kg_labels": ("kg", "labels"),
+    "corrections": ("build", "corrections"),
+}
+"""The section and the key of settings that name files and have options of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Chosen):
     """The options that choose an index, a part of it, and the settings."""
 
     index: str = DEFAULT_INDEX
@@ -31,23 +70,17 @@ class Source:
     access: list[str] | None = None
     as_of: str | None = None
     between: tuple[str, str] | None = None
-    settings: Path | None = None
-    overrides: list[str] | None = None
 
     @property
     def narrowed(self) -> bool:
         """Whether only a part of the index is asked."""
         return any((self.where, self.access, self.as_of, self.between))
 
-    def chosen(self) -> "Settings":
-        """Return the settings."""
-        return chosen_settings(self.settings, self.overrides)
-
     def open(self) -> "Index":
         """Return the index, restricted to the permitted documents; warn on stderr if there are none."""
         from conspectus.api import open_index
 
-        opened = open_index(self.index, self.chosen()).filter(self.where, self.access, self.as_of, self.between)
+        opened = open_index(self.index, self.load()).filter(self.where, self.access, self.as_of, self.between)
         if (self.where or self.access is not None) and opened.manifest.rows["documents"] == 0:
             given = [f"--where {shlex.quote(self.where)}"] if self.where else []
             given += [f"--access {shlex.quote(tag)}" for tag in self.access or ()]
@@ -56,12 +89,10 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Build:
+class Build(Chosen):
     """The options that choose an index to change, and the settings that it is built with."""
 
     index: str = DEFAULT_INDEX
-    settings: Path | None = None
-    overrides: list[str] | None = None
     openie: Path | None = None
     kg: list[Path] | None = None
     kg_labels: list[Path] | None = None
@@ -69,9 +100,7 @@ class Build:
 
     def chosen(self, *overrides: str) -> "Settings":
         """Return the settings; `overrides` come after those of the command line."""
-        overridden = [*(self.overrides or []), *overrides]
-        files = self.openie, self.kg, self.kg_labels, self.corrections
-        return chosen_settings(self.settings, overridden, *files)
+        return self.load(*overrides, **{name: getattr(self, name) for name in _FILES})
 
 
 def _names_of_methods(begun: str) -> list[str]:
@@ -132,6 +161,8 @@ SHARED: dict[str, ParameterInfo] = {
     "question": typer.Argument(help="The question, in quotes.", metavar="QUESTION", callback=_question),
 }
 """Options that several commands have, by the name of the parameter."""
+_LAST = frozenset({"settings", "overrides"})
+"""The options that come after the others of their group."""
 _HELPS = {name: option.help for name, option in SHARED.items() if option.help}
 
 
@@ -146,8 +177,8 @@ def command(
     """Make a command of a function.
 
     A parameter without a default is an argument, any other an option; the section Args of the docstring is their help.
-    A parameter of type `Source` or `Build` stands for the options of its fields, and `given` for the parameters of an
-    operation.
+    A parameter of type `Chosen`, `Source` or `Build` stands for the options of its fields, and `given` for the
+    parameters of an operation.
 
     Args:
         short: One line for the list of commands.
@@ -161,10 +192,11 @@ def command(
     def register(function: Function) -> Function:
         own = inspect.signature(function).parameters
         groups: dict[str, Callable[..., Any]] = {
-            key: each.annotation for key, each in own.items() if each.annotation in (Source, Build)
+            key: each.annotation for key, each in own.items() if each.annotation in (Chosen, Source, Build)
         }
         parts: dict[str, Mapping[str, Parameter]] = {
-            key: inspect.signature(group).parameters for key, group in groups.items()
+            key: dict(sorted(inspect.signature(group).parameters.items(), key=lambda each: each[0] in _LAST))
+            for key, group in groups.items()
         }
         if operation is not None:
             parts["given"] = {key: each for key, each in operation.parameters().items() if key not in own}

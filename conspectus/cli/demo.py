@@ -40,11 +40,11 @@ def demo(
     texts = example_texts()
     inputs = [str(texts / "world" / "pages"), str(texts / "novel" / "the-house-of-weights.md")]
     typer.echo(f"$ conspectus index {' '.join(inputs)} --index {index}")
-    make_index(Build(str(index)), inputs)
+    make_index(Build(index=str(index)), inputs)
     for what, question, method in QUESTIONS:
         named = f" --method {method}" if method else ""
         typer.echo(f'\n{what}\n$ conspectus ask "{question}"{named} --index {index}')
-        ask({"question": question, "method": method or DEFAULT_METHOD, "topics": ()}, Source(str(index)))
+        ask({"question": question, "method": method or DEFAULT_METHOD, "topics": ()}, Source(index=str(index)))
 
 
 def example_texts() -> Path:

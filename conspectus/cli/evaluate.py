@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from annotated_types import Ge
-from conspectus.cli.app import DEFAULT_INDEX, check_folder_of, chosen_settings, complain, model_of
-from conspectus.cli.command import command
+from conspectus.cli.app import DEFAULT_INDEX, check_folder_of, complain, model_of
+from conspectus.cli.command import Chosen, command
 from conspectus.progress import progress
 from conspectus.render.scores import judgement_text, scores_text, sweep_text
 from conspectus.rows import json_text
@@ -32,8 +32,7 @@ def evaluate(
     answers: bool = False,
     index: Path | None = None,
     json_file: Annotated[Path | None, typer.Option("--json", dir_okay=False)] = None,
-    settings: Path | None = None,
-    overrides: list[str] | None = None,
+    chosen: Chosen = Chosen(),
     openie: Path | None = None,
     topic: str = "given",
     some: Annotated[int | None, typer.Option("--questions", min=1)] = None,
@@ -80,7 +79,7 @@ def evaluate(
             questions_from=questions_from,
             sweep=sweep,
             index=index,
-            settings=chosen_settings(settings, overrides, openie),
+            settings=chosen.load(openie=openie),
             progress=report,
         )
     for note in result["notes"]:
@@ -103,8 +102,7 @@ def questions(
     questions: Annotated[int, Ge(1)] = 5,
     about: str | None = None,
     force: bool = False,
-    settings: Path | None = None,
-    overrides: list[str] | None = None,
+    chosen: Chosen = Chosen(),
 ) -> None:
     """Let a model write questions that need the whole corpus: users, their tasks, and questions for each task.
 
@@ -126,7 +124,7 @@ def questions(
     if to.exists() and not force:
         raise UsageError(f"{to} already exists; --force overwrites it")
     check_folder_of("--to", to)
-    context = open_index(index, chosen_settings(settings, overrides)).context
+    context = open_index(index, chosen.load()).context
     model = model_of(context, "writing questions")
     description = Description(about) if about else describe_corpus(context)
     made = asyncio.run(generate(model, description, users, tasks, questions))
@@ -148,8 +146,7 @@ def judge(
     index: str = DEFAULT_INDEX,
     repeats: Annotated[int, Ge(1)] = 5,
     json_file: Annotated[Path | None, typer.Option("--json", dir_okay=False)] = None,
-    settings: Path | None = None,
-    overrides: list[str] | None = None,
+    chosen: Chosen = Chosen(),
 ) -> None:
     """Let a model compare the answers of methods in pairs: comprehensiveness, diversity, empowerment, directness.
 
@@ -174,7 +171,7 @@ def judge(
         raise UsageError("--methods names only one method; a comparison needs two")
     check_folder_of("--json", json_file)
     asked = read_questions(suite)
-    context = open_index(index, chosen_settings(settings, overrides)).context
+    context = open_index(index, chosen.load()).context
     model = model_of(context, "judging")
     texts, unanswered = asyncio.run(answer_all(context, names, asked))
     found = asyncio.run(judge_all(model, asked, names, texts, repeats))
@@ -196,15 +193,11 @@ def _ranks(text: str) -> list[int]:
 
 def _topics(text: str) -> "list[Topic]":
     """Return the starts of walks."""
-    found: list[Topic] = []
-    for name in map(str.strip, text.split(",")):
-        if name == "given":
-            found.append("given")
-        elif name == "linked":
-            found.append("linked")
-        else:
-            raise UsageError(f"--topic takes `given`, `linked` or both separated by a comma, not {name!r}")
-    return found
+    known: dict[str, Topic] = {"given": "given", "linked": "linked"}
+    names = [name.strip() for name in text.split(",")]
+    if not known.keys() >= set(names):
+        raise UsageError(f"--topic takes `given`, `linked` or both separated by a comma, not {text!r}")
+    return [known[name] for name in names]
 
 
 def _method_names(text: str) -> list[str]:

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from conspectus.cli.app import DEFAULT_INDEX, chosen_settings, print_json
-from conspectus.cli.command import Source, command
+from conspectus.cli.app import DEFAULT_INDEX, print_json
+from conspectus.cli.command import Chosen, Source, command
 from conspectus.cli.index import check_lost
 from conspectus.exporting import EXPORTS, find_export
 from conspectus.progress import progress
@@ -21,8 +21,7 @@ from conspectus.render.builds import export_json, export_text, import_text
 def import_graphrag(
     folder: Annotated[Path, typer.Argument(metavar="DIR")],
     index: str = DEFAULT_INDEX,
-    settings: Path | None = None,
-    overrides: list[str] | None = None,
+    chosen: Chosen = Chosen(),
     as_json: bool = False,
     quiet: bool = False,
 ) -> None:
@@ -42,15 +41,12 @@ def import_graphrag(
     from conspectus.pipelines.exchange.graphrag.importer import imported_summary
     from conspectus.pipelines.remote_index.local_copy import written
 
-    chosen = chosen_settings(settings, overrides)
-    with progress(quiet) as report, written(index, wait=chosen.build.wait) as local:
-        done = imported_summary(imported(folder, local, chosen, None, report))
+    settings = chosen.load()
+    with progress(quiet) as report, written(index, wait=settings.build.wait) as local:
+        done = imported_summary(imported(folder, local, settings, None, report))
     done["index"] = index
-    if as_json:
-        print_json(done)
-    else:
-        typer.echo(import_text(done))
-    check_lost(done, chosen)
+    print_json(done) if as_json else typer.echo(import_text(done))
+    check_lost(done, settings)
 
 
 def _help() -> str:
@@ -101,7 +97,4 @@ def export(
         report(f"writing {format_}", 0, 1)
         done = opened.export(format_, to, force=force)
         report(f"writing {format_}", 1, 1)
-    if as_json:
-        print_json(export_json(format_, done))
-    else:
-        typer.echo(export_text(done, to))
+    print_json(export_json(format_, done)) if as_json else typer.echo(export_text(done, to))

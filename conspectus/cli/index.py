@@ -15,8 +15,7 @@ from conspectus.render.builds import build_text, checks_text, estimate_text, los
 from conspectus.storage.errors import FAILURES_PAST_THRESHOLD, ChecksFailed, ConspectusError, UsageError
 
 if TYPE_CHECKING:
-    from conspectus.pipelines.build_report import BuildReport
-    from conspectus.pipelines.runner import Progress
+    from conspectus.api import Index
     from conspectus.storage.settings import Settings
 
 _LONGEST_CALL = 86_400.0
@@ -116,10 +115,8 @@ def index(
         _end(done, chosen, as_json=as_json)
         return
 
-    def work(folder: Path, report: "Progress") -> "BuildReport":
-        from conspectus.pipelines.build_index import build_index
-
-        return build_index(inputs, folder, chosen, None, report, retry_failed=retry_failed)
+    def work(building: Any, **given: Any) -> Any:  # noqa: ANN401  (the module, an index)
+        return building.build(inputs, retry_failed=retry_failed, **given)
 
     def again() -> None:
         change(build, chosen, work, as_json=as_json, quiet=quiet)
@@ -148,40 +145,31 @@ def _follow(inputs: Sequence[str], index: Path, again: Callable[[], None]) -> No
 
 
 def update(build: Build, inputs: Sequence[str], names: Sequence[str], *, as_json: bool, quiet: bool) -> None:
-    """Remove the named documents from an index, and add others, as `change` does."""
-    chosen = build.chosen()
+    """Remove the named documents from an index, or add others, as `change` does."""
 
-    def work(folder: Path, report: "Progress") -> "BuildReport":
-        from conspectus.pipelines.incremental import change_documents
+    def work(building: Any, **given: Any) -> Any:  # noqa: ANN401  (the module, an index)
+        return building.remove(names, **given) if names else building.add(inputs, **given)
 
-        return change_documents(inputs, names, folder, chosen, None, report)
-
-    change(build, chosen, work, as_json=as_json, quiet=quiet)
+    change(build, build.chosen(), work, as_json=as_json, quiet=quiet)
 
 
-def change(
-    build: Build, chosen: "Settings", work: "Callable[[Path, Progress], BuildReport]", *, as_json: bool, quiet: bool
-) -> None:
-    """Change an index under its lock, and print what was done; exit with status 5 if too much failed."""
+def change(build: Build, chosen: "Settings", work: "Callable[..., Index]", *, as_json: bool, quiet: bool) -> None:
+    """Change an index by a function of `building`, and print what was done; exit with status 5 if too much failed."""
     with progress(quiet) as report:
         report("load", 0, 0)
-        from conspectus.api import open_index
-        from conspectus.building import prepare
+        from conspectus import building
         from conspectus.pipelines.build_report import summary
-        from conspectus.pipelines.remote_index.local_copy import written
 
         report("load", 1, 1)
         try:
-            with written(build.index, wait=chosen.build.wait) as folder:
-                done = summary(work(folder, report))
+            made = work(building, index=build.index, settings=chosen, progress=report).report
         except ChecksFailed as error:
             checks = [asdict(each) for each in error.results]
             told = {"index": build.index, "version": error.version, "published": False, "checks": checks}
             print_json(told) if as_json else typer.echo(checks_text(error.results))
             raise
-        if not done["unchanged"]:
-            prepare(open_index(build.index, chosen))
-    _end({**done, "index": build.index}, chosen, as_json=as_json)
+    assert made is not None, "the index was changed"
+    _end({**summary(made), "index": build.index}, chosen, as_json=as_json)
 
 
 def _end(done: dict[str, Any], chosen: "Settings", *, as_json: bool) -> None:

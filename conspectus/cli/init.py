@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 from annotated_types import Ge
-from conspectus.cli.app import chosen_settings
-from conspectus.cli.command import command
+from conspectus.cli.command import Chosen, command
 from conspectus.progress import progress
 from conspectus.render.builds import tuning_text
 from conspectus.storage.errors import UsageError
@@ -23,8 +22,7 @@ def init(
     force: bool = False,
     tune: list[str] | None = None,
     sample: Annotated[int | None, Ge(1)] = None,
-    settings: Path | None = None,
-    overrides: list[str] | None = None,
+    chosen: Chosen = Chosen(),
     quiet: bool = False,
 ) -> None:
     """Write a settings.yaml with every setting, its default and its meaning.
@@ -43,37 +41,26 @@ def init(
     from conspectus.storage.settings import as_yaml
 
     target = directory / "settings.yaml"
-    if not tune and (settings or overrides or sample):
+    if not tune and (chosen != Chosen() or sample):
         raise UsageError("--settings, --set and --sample need --tune; without it, settings.yaml contains the defaults")
     if target.exists() and not force:
         raise UsageError(f"{target} already exists; --force overwrites it")
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is a file, not a folder to write settings.yaml in")
-    if tune:
-        _tuned(directory, tune, sample, settings or (target if target.is_file() else None), overrides, force, quiet)
+    if not tune:
+        directory.mkdir(parents=True, exist_ok=True)
+        target.write_text(as_yaml(), "utf-8")
+        typer.echo(f"wrote {target}")
         return
-    directory.mkdir(parents=True, exist_ok=True)
-    target.write_text(as_yaml(), "utf-8")
-    typer.echo(f"wrote {target}")
+    from conspectus.pipelines.tuning.tune import CHUNKS, check_free, check_writable, write_tuning
+    from conspectus.pipelines.tuning.tune import tune as tuned
 
-
-def _tuned(
-    directory: Path,
-    inputs: list[str],
-    sample: int | None,
-    file: Path | None,
-    overrides: list[str] | None,
-    force: bool,
-    quiet: bool,
-) -> None:
-    from conspectus.pipelines.tuning.tune import CHUNKS, check_free, check_writable, tune, write_tuning
-
-    chosen = chosen_settings(file, overrides)
+    settings = Chosen(chosen.settings or (target if target.is_file() else None), chosen.overrides).load()
     if not force:
-        check_free(directory, chosen)
-    check_writable(directory, chosen)
+        check_free(directory, settings)
+    check_writable(directory, settings)
     with progress(quiet) as report:
-        tuning = tune(inputs, chosen, sample or CHUNKS, report)
-    for path in write_tuning(directory, chosen, tuning):
+        tuning = tuned(tune, settings, sample or CHUNKS, report)
+    for path in write_tuning(directory, settings, tuning):
         typer.echo(f"wrote {path}")
     typer.echo(tuning_text(tuning))

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from annotated_types import Ge
-from conspectus.cli.app import DEFAULT_INDEX, chosen_settings, print_json
-from conspectus.cli.command import Build, Source, command
+from conspectus.cli.app import DEFAULT_INDEX, print_json
+from conspectus.cli.command import Build, Chosen, Source, command
 from conspectus.operation_table import OPERATIONS, Operation
 from conspectus.render.builds import check_text, differences_text, preview_text, status_text
 from conspectus.render.terminal import one_line, safe_lines
@@ -228,8 +227,7 @@ def verify(
 def doctor(
     index: str = DEFAULT_INDEX,
     calls: bool = True,
-    settings: Path | None = None,
-    overrides: list[str] | None = None,
+    chosen: Chosen = Chosen(),
     as_json: bool = False,
 ) -> None:
     """Check what is configured: model, embedding, spaCy pipeline, Prefect, disk, index.
@@ -242,7 +240,7 @@ def doctor(
     from conspectus.doctor import examine
 
     checks = []
-    for check in examine(chosen_settings(settings, overrides), index, calls=calls):
+    for check in examine(chosen.load(), index, calls=calls):
         checks.append(check)
         if not as_json:
             typer.echo(check_text(check))

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 from annotated_types import Ge
-from conspectus.cli.app import DEFAULT_INDEX, chosen_settings, print_json
-from conspectus.cli.command import Build, Source, command
+from conspectus.cli.app import DEFAULT_INDEX, print_json
+from conspectus.cli.command import Build, Chosen, Source, command
 from conspectus.cli.index import print_estimate, update
 from conspectus.render.builds import checks_text, corrections_text, merges_text, pruning_text
 from conspectus.storage.errors import ChecksFailed, UsageError
@@ -77,8 +77,7 @@ def prune(
     index: str = DEFAULT_INDEX,
     keep: Annotated[int | None, Ge(1)] = None,
     purge: bool = False,
-    settings: Path | None = None,
-    overrides: list[str] | None = None,
+    chosen: Chosen = Chosen(),
     as_json: bool = False,
 ) -> None:
     """Delete old versions of an index; the current one and the most recent ones before it are kept.
@@ -91,13 +90,11 @@ def prune(
         keep: Versions to keep, the current one included. [default: build.keep_versions more than the current one]
         purge: Also delete everything made from text that is no longer in the index; keeps 1 version.
     """
-    from dataclasses import asdict
-
     from conspectus.building import prune as prune_index
 
     if purge and keep not in (None, 1):
         raise UsageError("--purge keeps only the current version; omit --keep")
-    purged = prune_index(index, keep, purge=purge, settings=chosen_settings(settings, overrides))
+    purged = prune_index(index, keep, purge=purge, settings=chosen.load())
     done = {"index": index, **asdict(purged.pruned), "forgotten": purged.forgotten}
     print_json(done) if as_json else typer.echo(pruning_text(done))
 
@@ -190,7 +187,7 @@ def check(source: Source, file: Path | None = None, as_json: bool = False) -> No
     Args:
         file: The file. [default: build.checks, or checks.jsonl beside the settings]
     """
-    settings = source.chosen().build
+    settings = source.load().build
     if not (file or settings.checks):
         raise UsageError("name a file of checks, or set build.checks")
     index = source.open()

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 from annotated_types import Ge
-from conspectus.cli.app import chosen_settings
-from conspectus.cli.command import command
+from conspectus.cli.command import Chosen, command
 from conspectus.storage.errors import MissingPart, UsageError
 
 
@@ -32,8 +31,7 @@ def serve(
     per_minute: Annotated[int | None, typer.Option("--questions-per-minute", min=1)] = None,
     dollars_a_day: Annotated[float | None, Ge(0.0001)] = None,
     kg: list[Path] | None = None,
-    settings: Path | None = None,
-    overrides: list[str] | None = None,
+    chosen: Chosen = Chosen(),
 ) -> None:
     """Answer questions to one or more indexes over HTTP. Without an administrator's token the server is read-only.
 
@@ -59,7 +57,7 @@ def serve(
         dollars_a_day: Default limit of a token; needs llm.prices.
         kg: A graph that one of the indexes was made with, so that its documents can be changed. Repeatable.
     """
-    chosen = chosen_settings(settings, overrides, kg=kg)
+    settings = chosen.load(kg=kg)
     _needs_server()
     from conspectus.pipelines.readers.remote import is_url
     from conspectus.server.admin.changes import UploadLimits
@@ -69,11 +67,11 @@ def serve(
     from conspectus.server.request_checks import log_line
     from conspectus.server.tokens import CallerLimits, check_address, read_callers
 
-    callers = read_callers(tokens, os.environ, CallerLimits(per_minute, dollars_a_day, chosen.llm), admin_token)
+    callers = read_callers(tokens, os.environ, CallerLimits(per_minute, dollars_a_day, settings.llm), admin_token)
     check_address(host, callers)
     if any("/" in name or not name for name in allow_host or ()):
         raise UsageError("--allow-host is the name of a machine, without a port or an address")
-    served = read_indexes(indexes, chosen)
+    served = read_indexes(indexes, settings)
     folders = dict(_folder_of(each, [one.name for one in served]) for each in documents or ())
     if folders and not callers.administered:
         raise UsageError("--documents needs an administrator's token: --admin-token")
@@ -84,7 +82,7 @@ def serve(
             if is_url(str(one.place)):
                 raise UsageError(f"{one.name} is in an object store, and is changed with: conspectus add --index URL")
         admin = {
-            one.name: Jobs(one.name, one.root, chosen, limits, log_line, folders.get(one.name, "")) for one in served
+            one.name: Jobs(one.name, one.root, settings, limits, log_line, folders.get(one.name, "")) for one in served
         }
     run(
         served,
@@ -117,8 +115,7 @@ def _folder_of(given: str, indexes: list[str]) -> tuple[str, str]:
 def mcp(
     index: Annotated[str, typer.Argument(metavar="INDEX")],
     access: list[str] | None = None,
-    settings: Path | None = None,
-    overrides: list[str] | None = None,
+    chosen: Chosen = Chosen(),
 ) -> None:
     """Give an agent read-only tools for one index (Model Context Protocol over standard input and output).
 
@@ -128,12 +125,12 @@ def mcp(
     Args:
         index: The index folder, or a URL.
     """
-    chosen = chosen_settings(settings, overrides)
+    settings = chosen.load()
     _needs_server()
     from conspectus.server.listen import run_stdio
     from conspectus.server.open_indexes import Served
 
-    run_stdio(Served("index", index, chosen), None if access is None else tuple(access))
+    run_stdio(Served("index", index, settings), None if access is None else tuple(access))
 
 
 def _needs_server() -> None:

@@ -1,12 +1,13 @@
 """`conspectus train`: small models that methods use."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from annotated_types import Ge
-from conspectus.cli.app import app, check_folder_of, chosen_settings, print_json
-from conspectus.cli.command import command
+from conspectus.cli.app import app, check_folder_of, print_json
+from conspectus.cli.command import Chosen, command
 from conspectus.storage.errors import UsageError
 
 train = typer.Typer(
@@ -49,8 +50,6 @@ def graph2text(
         validation: Share of pairs to validate with.
         seed: Random seed.
     """
-    from dataclasses import asdict
-
     from conspectus.pipelines.train.graph2text import Graph2TextPlan, train_graph2text
     from conspectus.pipelines.train.pairs import read_pairs
     from conspectus.render.scores import graph2text_text
@@ -60,15 +59,8 @@ def graph2text(
         raise UsageError(f"--out {out} contains other files; choose a new folder")
     plan = Graph2TextPlan(learning_rate, epochs, validation, batch, seed)
 
-    def log(line: str) -> None:
-        if not quiet:
-            typer.echo(line, err=True)
-
-    report = train_graph2text(read_pairs(pairs), model, out, plan, log)
-    if as_json:
-        print_json(asdict(report))
-    else:
-        typer.echo(graph2text_text(report, out))
+    report = train_graph2text(read_pairs(pairs), model, out, plan, _log(quiet))
+    print_json(report) if as_json else typer.echo(graph2text_text(report, out))
 
 
 @command(
@@ -82,8 +74,7 @@ def gretriever(
     model: Annotated[str, typer.Option("--model")],
     out: Annotated[Path, typer.Option("--out")],
     index: Path | None = None,
-    settings: Path | None = None,
-    overrides: list[str] | None = None,
+    chosen: Chosen = Chosen(),
     as_json: bool = False,
     quiet: bool = False,
 ) -> None:
@@ -100,8 +91,6 @@ def gretriever(
         out: Folder for the learned parameters.
         index: An index of the suite's kg.tsv: train on the subgraphs that asking it retrieves.
     """
-    from dataclasses import asdict
-
     from conspectus.pipelines.train.gretriever.train import train_from_settings
     from conspectus.query.context import Context
     from conspectus.render.scores import soft_prompt_text
@@ -112,14 +101,11 @@ def gretriever(
     if others and "training.json" not in others:
         raise UsageError(f"--out {out} contains other files; choose a new folder")
 
-    def log(line: str) -> None:
-        if not quiet:
-            typer.echo(line, err=True)
+    settings = chosen.load()
+    context = Context(StoredIndex.open(index), settings) if index else None
+    report = train_from_settings(suite, model, out, settings, _log(quiet), context)
+    print_json(report) if as_json else typer.echo(soft_prompt_text(report, out))
 
-    chosen = chosen_settings(settings, overrides)
-    context = Context(StoredIndex.open(index), chosen) if index else None
-    report = train_from_settings(suite, model, out, chosen, log, context)
-    if as_json:
-        print_json(asdict(report))
-    else:
-        typer.echo(soft_prompt_text(report, out))
+
+def _log(quiet: bool) -> Callable[[str], None]:
+    return lambda line: None if quiet else typer.echo(line, err=True)

@@ -5,7 +5,7 @@ Texts are truncated to the size of a panel, and all together to what a browser o
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,21 +90,13 @@ def content_of(index: StoredIndex, title: str, limits: MapLimits) -> Content:
         "types": [line(item) for item in type_of],
         "predicates": [line(predicate) for predicate in predicates],
         "regions": {
-            "id": [region.id for region in tree.regions],
+            **_columns(tree.regions, "id", "level", "parent", "first", "own", "last", "size"),
             "title": _titles(tree, report_of),
-            "level": [region.level for region in tree.regions],
-            "parent": [region.parent for region in tree.regions],
-            "first": [region.first for region in tree.regions],
-            "own": [region.own for region in tree.regions],
-            "last": [region.last for region in tree.regions],
-            "size": [region.size for region in tree.regions],
         },
         "entities": {
-            "id": [entity.id for entity in tree.entities],
+            **_columns(tree.entities, "id", "degree", "frequency"),
             "name": [shortened(line(entity.name), _NAME) for entity in tree.entities],
             "type": [type_of[entity.type] for entity in tree.entities],
-            "degree": [entity.degree for entity in tree.entities],
-            "frequency": [entity.frequency for entity in tree.entities],
             "also": aliases_of(index, row_of),
         },
         "relations": {
@@ -114,14 +106,13 @@ def content_of(index: StoredIndex, title: str, limits: MapLimits) -> Content:
             "weight": [rounded(item.weight, 3) for item in shown],
         },
         "linkKinds": list(KINDS),
-        "links": {
-            "source": [item.source for item in linked],
-            "target": [item.target for item in linked],
-            "kind": [item.kind for item in linked],
-            "weight": [item.weight for item in linked],
-        },
+        "links": _columns(linked, "source", "target", "kind", "weight"),
     }
     return Content(drawing, texts, rows, (*notes, *cuts))
+
+
+def _columns(rows: Sequence[object], *names: str) -> dict[str, list[Any]]:
+    return {name: [getattr(row, name) for row in rows] for name in names}
 
 
 def _descriptions(tree: Tree, teller: Teller) -> list[str]:

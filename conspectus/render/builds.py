@@ -146,7 +146,9 @@ def preview_text(preview: Mapping[str, Any]) -> str:
     """Return the result of a preview in a few lines, with the estimate of the model calls."""
     counts = ", ".join(f"{preview[kind]['count']:,} {kind}" for kind in _KINDS_OF_CHANGE)
     lines = [f"{preview['index']}: {preview['same']:,} documents unchanged, {counts}"]
-    lines += [f"  {kind}: {_uris(preview[kind])}" for kind in _KINDS_OF_CHANGE if preview[kind]["count"]]
+    for kind in filter(lambda kind: preview[kind]["count"], _KINDS_OF_CHANGE):
+        more = ", ..." if preview[kind]["count"] > _CHANGES_NAMED else ""
+        lines.append(f"  {kind}: {', '.join(preview[kind]['uris'][:_CHANGES_NAMED])}{more}")
     if preview["unreadable"]:
         lines.append(f"  {preview['unreadable']:,} cannot be read")
     if preview["unchanged"]:
@@ -160,11 +162,6 @@ def preview_text(preview: Mapping[str, Any]) -> str:
     if preview["estimate"]["steps"]:
         lines.append(estimate_text(preview["estimate"]))
     return "\n".join(lines)
-
-
-def _uris(changes: Mapping[str, Any]) -> str:
-    shown = ", ".join(changes["uris"][:_CHANGES_NAMED])
-    return f"{shown}, ..." if changes["count"] > _CHANGES_NAMED else shown
 
 
 def tuning_text(tuning: "Tuning") -> str:
@@ -203,7 +200,8 @@ def status_text(index: "StoredIndex", list_failures: bool) -> str:
     formats = Counter(PurePosixPath(row["uri"].partition("#")[0]).suffix.lower() or "none" for row in table)
     languages = Counter(dict(row["metadata"]).get(LANGUAGE, "not known") for row in table)
     communities = index.arrow(Community, "level", "same_as")
-    levels = Counter(communities["level"].to_pylist())
+    levels = sorted(Counter(communities["level"].to_pylist()).items())
+    by_level = ", ".join(f"c{level} {number:,}" for level, number in levels) or "none"
     distinct = communities["same_as"].null_count
     lines = [
         f"version {manifest.version}, format {manifest.format_version}, {size / 1e6:.1f} MB",
@@ -213,7 +211,7 @@ def status_text(index: "StoredIndex", list_failures: bool) -> str:
         f"  {rows['chunks']:>9,} passages",
         f"  {rows['entities']:>9,} entities, named {rows['mentions']:,} times; {rows['merges']:,} names were merged",
         f"  {rows['relations']:>9,} relations, {rows['synonyms']:,} pairs of synonyms, {rows['claims']:,} claims",
-        f"  {distinct:>9,} communities; on each level (one can be on several): {_by_level(levels)}",
+        f"  {distinct:>9,} communities; on each level (one can be on several): {by_level}",
         f"  {rows['reports']:>9,} reports",
         f"  {len(lost):>9,} {count(len(lost), 'failures').split()[1]}"
         f"{'' if list_failures or not lost else ': conspectus status --failures'}",
@@ -232,10 +230,6 @@ def _counted(counts: "Counter[str]") -> str:
     """Return names with their counts, the most frequent first."""
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return visible(", ".join(f"{name} {number:,}" for name, number in ranked))
-
-
-def _by_level(levels: "Counter[int]") -> str:
-    return ", ".join(f"c{level} {number:,}" for level, number in sorted(levels.items())) or "none"
 
 
 def failure_text(failure: Failure) -> str:

@@ -127,7 +127,7 @@ def _interval(metric: str, values: Mapping[str, float]) -> str:
 
 def graph2text_text(report: "Graph2TextTraining", out: Path) -> str:
     """Return a table of the quality of the texts, and the folder of the model."""
-    head = f"{'':24}{'texts':>7}{'ROUGE-1':>9}{'ROUGE-2':>9}{'ROUGE-L':>9}{'factual':>9}{'relational':>12}{'words':>7}"
+    head = ["", "texts", "ROUGE-1", "ROUGE-2", "ROUGE-L", "factual", "relational", "words"]
     rows = [
         _quality("before training", report.before),
         _quality(f"epoch {report.best}, kept", report.validation),
@@ -137,8 +137,7 @@ def graph2text_text(report: "Graph2TextTraining", out: Path) -> str:
     return "\n".join(
         [
             f"{report.n_training} pairs trained on, {report.n_validation} held out",
-            head,
-            *rows,
+            *aligned_table(head, rows, 1),
             "factual, relational: share of texts with a name or number that their triples lack, "
             "or that join things which no triple joins",
             f"the model is in {out}; use it with fasttog.graph2text={out}",
@@ -146,24 +145,18 @@ def graph2text_text(report: "Graph2TextTraining", out: Path) -> str:
     )
 
 
-def _quality(name: str, quality: "Quality") -> str:
-    return (
-        f"{name:24}{quality.n:>7}{quality.rouge1:>9.3f}{quality.rouge2:>9.3f}{quality.rouge_l:>9.3f}"
-        f"{quality.factual:>9.3f}{quality.relational:>12.3f}{quality.tokens:>7.1f}"
-    )
+def _quality(name: str, quality: "Quality") -> list[str]:
+    shares = (quality.rouge1, quality.rouge2, quality.rouge_l, quality.factual, quality.relational)
+    return [name, str(quality.n), *(f"{share:.3f}" for share in shares), f"{quality.tokens:.1f}"]
 
 
 def soft_prompt_text(report: "SoftPromptTraining", out: Path) -> str:
     """Return a line for each seed, their mean, and how to use the soft prompt."""
-    head = (
-        f"{'seed':>6}{'epochs':>8}{'kept':>6}{'training loss':>15}{'validation loss':>17}{'score':>8}{'lenient':>9}"
-        f"{'exchanged':>11}"
-    )
-    rows = [
-        f"{run.seed:>6}{len(run.epochs):>8}{run.best:>6}{run.epochs[run.best - 1].training_loss:>15.4f}"
-        f"{run.validation_loss:>17.4f}{run.score:>8.4f}{run.lenient:>9.4f}{run.shuffled:>11.4f}"
-        for run in report.runs
-    ]
+    head = ["seed", "epochs", "kept", "training loss", "validation loss", "score", "lenient", "exchanged"]
+    rows = []
+    for run in report.runs:
+        figures = run.epochs[run.best - 1].training_loss, run.validation_loss, run.score, run.lenient, run.shuffled
+        rows.append([*map(str, (run.seed, len(run.epochs), run.best)), *(f"{figure:.4f}" for figure in figures)])
     return "\n".join(
         [
             f"{report.n_training} questions trained on, {report.n_validation} validated with, "
@@ -172,8 +165,7 @@ def soft_prompt_text(report: "SoftPromptTraining", out: Path) -> str:
             *_graph_sizes(report),
             f"{report.learned:,} parameters learned, {report.frozen:,} frozen; "
             f"{report.minutes_per_epoch:.2f} minutes an epoch",
-            head,
-            *rows,
+            *aligned_table(head, rows, 0),
             f"{report.metric} {report.mean:.4f} ± {report.deviation:.4f} "
             f"({report.lenient:.4f} as the authors of GraphQA count); "
             f"{report.shuffled:.4f} with the graphs of other questions; {report.majority:.4f} for the commonest answer",
@@ -189,7 +181,5 @@ def _graph_sizes(report: "SoftPromptTraining") -> list[str]:
     rows.append(("tokens", before.tokens, after.tokens))
     if before == after:
         return ["graphs of " + ", ".join(f"{now:,.1f} {name}" for name, _, now in rows) + ", none of them cut"]
-    return [
-        f"{'a graph has':14}{'before':>12}{'after':>10}{'fewer':>9}",
-        *(f"{name:14}{old:>12,.1f}{now:>10,.1f}{1 - now / old:>9.1%}" for name, old, now in rows if old),
-    ]
+    body = [[name, f"{old:,.1f}", f"{now:,.1f}", f"{1 - now / old:.1%}"] for name, old, now in rows if old]
+    return aligned_table(["a graph has", "before", "after", "fewer"], body, 1)

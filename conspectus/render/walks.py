@@ -31,24 +31,18 @@ def draw(answer: Answer, context: "Context", width: int | None = None) -> str:
     return walk_svg(_walk_of(answer), open_walk_graph(context), *told)
 
 
-def text_of(answer: Answer, context: "Context") -> str:
-    """Return the walk behind an answer as text, one decision a line; UsageError if there is none."""
-    return walk_text(_walk_of(answer), open_walk_graph(context))
-
-
-def json_of(answer: Answer, context: "Context") -> dict[str, Any]:
-    """Return the walk behind an answer as plain values; UsageError if there is none."""
-    return walk_json(_walk_of(answer), open_walk_graph(context))
-
-
 def _walk_of(answer: Answer) -> WalkTrace:
     if answer.evidence.walk is None:
         raise UsageError(f"method {answer.method!r} does not walk over the graph; tog2 and fasttog do")
     return answer.evidence.walk
 
 
-def walk_text(walk: WalkTrace, graph: WalkGraph) -> str:
-    """Return a walk decision by decision (considered, kept, pruned, and why), then its chains."""
+def text_of(answer: Answer, context: "Context") -> str:
+    """Return the walk behind an answer decision by decision (considered, kept, pruned, and why), then its chains.
+
+    UsageError if there is none.
+    """
+    walk, graph = _walk_of(answer), open_walk_graph(context)
     blocks = ["\n".join(_decision(decision)) for decision in walk.decisions]
     chains = [
         visible(line) for number, chain in enumerate(walk.chains, start=1) for line in _chain(number, chain, graph)
@@ -56,8 +50,9 @@ def walk_text(walk: WalkTrace, graph: WalkGraph) -> str:
     return "\n\n".join([*blocks, "\n".join(chains)] if chains else blocks)
 
 
-def walk_json(walk: WalkTrace, graph: WalkGraph) -> dict[str, Any]:
-    """Return a walk as plain values, with the ids and names of its entities and relations."""
+def json_of(answer: Answer, context: "Context") -> dict[str, Any]:
+    """Return the walk behind an answer as plain values, with ids and names; UsageError if there is none."""
+    walk, graph = _walk_of(answer), open_walk_graph(context)
     return {
         "decisions": [asdict(decision) for decision in walk.decisions],
         "chains": [
@@ -91,12 +86,9 @@ def _chain(number: int, chain: Chain, graph: WalkGraph) -> list[str]:
         f"[{', '.join(spoken(graph.names[row]) for row in community)}]" for community in chain.communities
     )
     ended = f" (ended: {chain.ended})" if chain.ended else ""
-    return [f"chain {number}: {steps}{ended}", *(f"    {_hop(hop, graph)}" for hop in chain.hops)]
-
-
-def _hop(hop: Hop, graph: WalkGraph) -> str:
-    triple = _triple_json(hop, graph)
-    return f"{spoken(triple['source'])} | {triple['predicate']} | {spoken(triple['target'])}"
+    triples = (_triple_json(hop, graph) for hop in chain.hops)
+    hops = (f"    {spoken(it['source'])} | {it['predicate']} | {spoken(it['target'])}" for it in triples)
+    return [f"chain {number}: {steps}{ended}", *hops]
 
 
 def _triple_json(hop: Hop, graph: WalkGraph) -> dict[str, Any]:

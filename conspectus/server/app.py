@@ -112,17 +112,11 @@ def application(lifespan: Any = None) -> FastAPI:  # noqa: ANN401  (FastAPI's)
     app.include_router(health)
     app.include_router(ask_routes.router)
     app.include_router(openai_chat.router)
-    routes = APIRouter()
-    browse_routes.add_routes(routes)
-    app.include_router(routes)
+    browse_routes.add_routes(app)
     app.include_router(admin_routes.router)
     app.include_router(page_files.router)
-    app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(browse_routes.NotModified, _not_modified)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(ClientGone, _gone)
-    app.add_exception_handler(Exception, _broken)
+    for kind in (Refused, browse_routes.NotModified, RequestValidationError, HTTPException, ClientGone, Exception):
+        app.add_exception_handler(kind, _refused)
     return app
 
 
@@ -152,12 +146,10 @@ async def metrics(request: Request) -> Response:
 async def watch(service: Service, log: Log) -> None:
     """Load every index, then switch to each new version that is published."""
     failed: dict[str, str] = {}
-    for one in service.indexes.values():
-        await _tried(one, service, log, failed)
     while True:
-        await asyncio.sleep(RELOAD_SECONDS)
         for one in service.indexes.values():
             await _tried(one, service, log, failed)
+        await asyncio.sleep(RELOAD_SECONDS)
 
 
 async def _tried(one: Served, service: Service, log: Log, failed: dict[str, str]) -> None:
@@ -176,46 +168,35 @@ async def _tried(one: Served, service: Service, log: Log, failed: dict[str, str]
             log({"event": "not loaded", "index": one.name, "version": one.version, "why": str(error)})
 
 
-def _error(request: Request, status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
+    """Return the response to an error. One that is not expected is told without details: the guard logs it."""
+    status, kind, headers = 500, "internal_error", dict[str, str]()
+    message = "something went wrong in the server; its log has the request's id"
+    match error:
+        case browse_routes.NotModified():
+            return Response(status_code=304, headers=error.headers)
+        case Refused():
+            status, kind, message, headers = error.status, error.kind, error.message, error.headers
+            if error.__cause__ is not None:
+                request.state.log["cause"] = type(error.__cause__).__name__
+        case RequestValidationError():
+            status, kind, message = 422, "bad_request", _invalid(error)
+        case HTTPException():
+            status, headers = error.status_code, dict(error.headers or {})
+            kind, message = _HTTP.get(status, ("bad_request", "the request cannot be read"))
+        case ClientGone():
+            status, kind, message = 499, "client_gone", "the client went away"
     request.state.log["refused"] = kind
     return Escaped(error_body(kind, message, request.state.log["request"]), status, headers)
 
 
-async def _refused(request: Request, refused: Exception) -> Response:
-    assert isinstance(refused, Refused)
-    if refused.__cause__ is not None:
-        request.state.log["cause"] = type(refused.__cause__).__name__
-    return _error(request, refused.status, refused.kind, refused.message, refused.headers)
+_HTTP = {404: ("not_found", "there is no such URL"), 405: ("not_allowed", "the URL does not support this method")}
 
 
-async def _not_modified(_: Request, known: Exception) -> Response:
-    assert isinstance(known, browse_routes.NotModified)
-    return Response(status_code=304, headers=known.headers)
-
-
-async def _invalid(request: Request, wrong: Exception) -> Response:
-    assert isinstance(wrong, RequestValidationError)
-    said = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}".lstrip(": ") for one in wrong.errors()[:5])
+def _invalid(wrong: RequestValidationError) -> str:
     first = wrong.errors()[0]
     if first["type"] == "json_invalid":
-        said = f"the body is not JSON: {first['ctx']['error']} (character {first['loc'][-1]})"
-    elif tuple(first["loc"]) == ("body",):
-        said = "the body is not a JSON object, or its content-type is not application/json"
-    return _error(request, 422, "bad_request", said)
-
-
-async def _http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    kinds = {404: ("not_found", "there is no such URL"), 405: ("not_allowed", "the URL does not support this method")}
-    kind, message = kinds.get(error.status_code, ("bad_request", "the request cannot be read"))
-    return _error(request, error.status_code, kind, message, dict(error.headers or {}))
-
-
-async def _broken(request: Request, _: Exception) -> Response:
-    """Report an internal error without details: the guard logs it."""
-    message = "something went wrong in the server; its log has the request's id"
-    return _error(request, 500, "internal_error", message)
-
-
-async def _gone(request: Request, _: Exception) -> Response:
-    return _error(request, 499, "client_gone", "the client went away")
+        return f"the body is not JSON: {first['ctx']['error']} (character {first['loc'][-1]})"
+    if tuple(first["loc"]) == ("body",):
+        return "the body is not a JSON object, or its content-type is not application/json"
+    return "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}".lstrip(": ") for one in wrong.errors()[:5])

@@ -1,7 +1,8 @@
 """Routes for questions: an answer, passages, or an explanation. They use POST, so no question appears in a URL."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Annotated, Any
 
 from conspectus.operation_table import ASK, OPERATIONS, Operation
@@ -104,38 +105,46 @@ class AnswerStream:
         if self._held == [None]:
             self._task.result()
 
-    async def parts(self) -> AsyncIterator[str | Step | Called | None]:
-        """Yield each piece and step, None after an idle period, and finally the answer with its version."""
+    async def parts(self) -> AsyncIterator[str | Step | Called]:
+        """Yield each piece and step, and finally the answer with its version."""
         try:
-            while True:
-                try:
-                    piece = self._held.pop() if self._held else await asyncio.wait_for(self._queue.get(), KEEP_ALIVE)
-                except TimeoutError:
-                    yield None
-                    continue
-                if piece is None:
-                    break
+            while (piece := self._held.pop() if self._held else await self._queue.get()) is not None:
                 yield piece
             yield await self._task
         finally:
             self._task.cancel()
 
 
-def stream_response(events: AsyncIterator[str]) -> StreamingResponse:
-    """Return server-sent events as a response that proxies do not buffer."""
-    return StreamingResponse(
-        events, media_type="text/event-stream", headers={"cache-control": "no-store", "x-accel-buffering": "no"}
-    )
+def stream_response(events: AsyncGenerator[str, None]) -> StreamingResponse:
+    """Return server-sent events as a response that proxies do not buffer, with a comment after each idle period."""
+
+    async def kept() -> AsyncIterator[str]:
+        async with aclosing(events):
+            coming = asyncio.ensure_future(anext(events, None))
+            try:
+                while True:
+                    done, _ = await asyncio.wait({coming}, timeout=KEEP_ALIVE)
+                    if not done:
+                        yield ": still at work\n\n"
+                    elif (event := coming.result()) is None:
+                        return
+                    else:
+                        yield event
+                        coming = asyncio.ensure_future(anext(events, None))
+            finally:
+                coming.cancel()
+                await asyncio.wait({coming})
+
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return StreamingResponse(kept(), media_type="text/event-stream", headers=headers)
 
 
 def _events(request: Request, index: str, stream: AnswerStream) -> StreamingResponse:
-    async def events() -> AsyncIterator[str]:
+    async def events() -> AsyncGenerator[str, None]:
         said = False
         try:
             async for part in stream.parts():
-                if part is None:
-                    yield ": still at work\n\n"
-                elif isinstance(part, str):
+                if isinstance(part, str):
                     said = True
                     yield _event("text", part)
                 elif isinstance(part, Step):

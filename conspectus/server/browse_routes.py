@@ -23,13 +23,14 @@ from conspectus.server.bodies import AsOf, Between, Width
 from conspectus.server.request_checks import Refused
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import per_index
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
 from pydantic import BaseModel
 
 API_VERSION = "3.1.0"
 """The version of this interface. It increases with every change of docs/openapi.json: the last number for changes that
 no client notices, the middle one for new routes and fields, the first one for everything else."""
 
+_PROGRAM = version_of("conspectus")
 Row = TypeVar("Row")
 Offset = Annotated[int, Query(ge=0, description="rows to leave out at the beginning")]
 Limit = Annotated[int, Query(ge=1, le=1_000, description="most rows of a page")]
@@ -129,7 +130,7 @@ class Look:
 
     def _headers(self, view: Index) -> dict[str, str]:
         version, caller, settings = view.manifest.version, self._request.state.caller, view.context.settings
-        seen = (version, repr((caller.access, settings.access)), settings.llm.model, API_VERSION, _program())
+        seen = (version, repr((caller.access, settings.access)), settings.llm.model, API_VERSION, _PROGRAM)
         shared = "private" if service_of(self._request).tokens else "public"
         kept = f"{shared}, max-age=31536000, immutable" if self._fixed else f"{shared}, no-cache"
         etag = f'"{digest(*seen)[:20]}"'
@@ -219,11 +220,7 @@ async def methods(request: Request) -> list[MethodRow]:
 async def versions(request: Request) -> Versions:
     """The versions of the interface, of the program, and of each index."""
     served = service_of(request).visible(request.state.caller)
-    return Versions(api=API_VERSION, conspectus=_program(), indexes={one.name: one.version for one in served})
-
-
-def _program() -> str:
-    return version_of("conspectus")
+    return Versions(api=API_VERSION, conspectus=_PROGRAM, indexes={one.name: one.version for one in served})
 
 
 def fixed_version(version: Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="a version of the index")]) -> str:
@@ -231,7 +228,7 @@ def fixed_version(version: Annotated[str, Path(pattern="^[0-9a-f]{12}$", descrip
     return version
 
 
-def add_routes(to: APIRouter) -> None:
+def add_routes(to: FastAPI) -> None:
     """Add every route; routes of an index get both of their URLs."""
     to.include_router(about)
     to.include_router(router, prefix="/v1/indexes/{index}")

@@ -14,31 +14,20 @@ class Metrics:
     """The counters of one server."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        requests = "Requests by route, method and status."
-        self._requests = Counter(
-            "conspectus_requests", requests, ["route", "method", "status"], registry=self._registry
-        )
+        self._registry = kept = CollectorRegistry()
+        requests, reloads = "Requests by route, method and status.", "Changes to a new version, and failed ones."
+        version = "The version in force of each index."
+        self._requests = Counter("conspectus_requests", requests, ["route", "method", "status"], registry=kept)
         self._seconds = Histogram(
-            "conspectus_request_seconds", "Seconds of requests.", ["route"], buckets=_SECONDS, registry=self._registry
+            "conspectus_request_seconds", "Seconds of requests.", ["route"], buckets=_SECONDS, registry=kept
         )
-        self._in_flight = Gauge(
-            "conspectus_questions_in_flight", "Questions that run or wait.", registry=self._registry
-        )
-        self._tokens = Counter("conspectus_model_tokens", "Tokens of models.", ["kind"], registry=self._registry)
-        self._calls = Counter("conspectus_model_calls", "Calls to models.", registry=self._registry)
-        self._dollars = Counter("conspectus_model_cost_dollars", "Known cost of models.", registry=self._registry)
-        self._remembered = Counter("conspectus_memo_hits", "Replies taken from the cache.", registry=self._registry)
-        self._version = Gauge(
-            "conspectus_index_info",
-            "The version in force of each index.",
-            ["index", "version"],
-            registry=self._registry,
-        )
-        self._reloads = Counter(
-            "conspectus_reloads", "Changes to a new version, and failed ones.", ["index", "result"],
-            registry=self._registry,
-        )  # fmt: skip
+        self._in_flight = Gauge("conspectus_questions_in_flight", "Questions that run or wait.", registry=kept)
+        self._tokens = Counter("conspectus_model_tokens", "Tokens of models.", ["kind"], registry=kept)
+        self._calls = Counter("conspectus_model_calls", "Calls to models.", registry=kept)
+        self._dollars = Counter("conspectus_model_cost_dollars", "Known cost of models.", registry=kept)
+        self._remembered = Counter("conspectus_memo_hits", "Replies taken from the cache.", registry=kept)
+        self._version = Gauge("conspectus_index_info", version, ["index", "version"], registry=kept)
+        self._reloads = Counter("conspectus_reloads", reloads, ["index", "result"], registry=kept)
 
     def count_in_flight(self, count: Callable[[], float]) -> None:
         """Set the function that returns the number of questions in flight; it is called when the metrics are read."""

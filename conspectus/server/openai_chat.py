@@ -8,7 +8,7 @@ open the page with the cited characters marked. System messages and sampling par
 import json
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -195,15 +195,13 @@ class _Reply:
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return {**self._head("chat.completion", version), "choices": [choice], "usage": _usage(answer), **more}
 
-    async def chunks(self, stream: AnswerStream, *, usage: bool) -> AsyncIterator[str]:
+    async def chunks(self, stream: AnswerStream, *, usage: bool) -> AsyncGenerator[str, None]:
         """Yield a streamed reply. Its concatenated pieces are the content of the reply."""
         said = ""
         yield self._chunk({"role": "assistant", "content": ""})
         try:
             async for part in stream.parts():
-                if part is None:
-                    yield ": still at work\n\n"
-                elif isinstance(part, str):
+                if isinstance(part, str):
                     said += part
                     yield self._chunk({"content": part})
                 elif isinstance(part, Called):
@@ -223,7 +221,7 @@ class _Reply:
         except Refused as refused:
             yield self._line(error_body(refused.kind, refused.message, self._request_id))
 
-    async def chunks_of(self, content: str) -> AsyncIterator[str]:
+    async def chunks_of(self, content: str) -> AsyncGenerator[str, None]:
         """Yield a reply whose content is already known."""
         yield self._chunk({"role": "assistant", "content": content})
         yield self._chunk({}, "stop")

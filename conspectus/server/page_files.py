@@ -69,10 +69,9 @@ def _files() -> dict[str, _File]:
         "map.js": f"window.drawMap = () => {{\n{script()}\n}};\n",
         **{name: part(name) for name in SHARED},
     }
-    return {name: _file(name, text) for name, text in texts.items()}
-
-
-def _file(name: str, text: str) -> _File:
     policies = {"index.html": POLICY, "map.html": f"{MAP_POLICY}; frame-ancestors 'self'"}
-    media = f"{_TYPES[name.rpartition('.')[2]]}; charset=utf-8"
-    return _File(text.encode(), media, policies.get(name), f'"{digest(text)[:20]}"')
+    media = {name: f"{_TYPES[name.rpartition('.')[2]]}; charset=utf-8" for name in texts}
+    return {
+        name: _File(text.encode(), media[name], policies.get(name), f'"{digest(text)[:20]}"')
+        for name, text in texts.items()
+    }

@@ -130,16 +130,15 @@ class Guard:
 
     async def _admitted(self, scope: Scope, receive: Receive, row: dict[str, object]) -> Receive:
         """Check a request and return a `receive` that yields its body. Raises Refused."""
-        headers = _Headers(scope)
-        authority = headers.only("host") or ""
+        authority = _only(scope, "host") or ""
         if (host_of(authority) or "") not in self._hosts:
             raise Refused(421, "unknown_host", "this server does not answer for that Host; see --allow-host")
-        origin = headers.only("origin")
+        origin = _only(scope, "origin")
         if origin is not None and not _same(origin, authority):
             raise Refused(403, "foreign_origin", "requests from pages of other origins are refused")
         path = scope["path"]
         if path not in OPEN_PATHS and path != "/" and not path.startswith(PAGE_FILES):
-            caller = self._callers.of(headers.only("authorization"))
+            caller = self._callers.of(_only(scope, "authorization"))
             if caller is None:
                 raise Refused(
                     401, "unauthorized", "a token is needed: Authorization: Bearer ...", {"www-authenticate": "Bearer"}
@@ -148,12 +147,12 @@ class Guard:
             row["caller"] = caller.name
             if caller.administers and scope["method"] == "PUT" and _UPLOAD.fullmatch(path):
                 return receive
-        return await self._whole_body(headers, receive)
+        return await self._whole_body(scope, receive)
 
-    async def _whole_body(self, headers: "_Headers", receive: Receive) -> Receive:
+    async def _whole_body(self, scope: Scope, receive: Receive) -> Receive:
         most = self._bounds.body_bytes
         too_large = Refused(413, "too_large", f"the body has more than {most:,} bytes")
-        declared = headers.only("content-length") or "0"
+        declared = _only(scope, "content-length") or "0"
         if not declared.isascii() or not declared.isdigit():
             raise Refused(400, "bad_request", "Content-Length is not a number")
         if int(declared) > most:
@@ -180,18 +179,12 @@ class Guard:
         return replay
 
 
-class _Headers:
-    """The headers of a request. A header that a decision depends on must not be repeated."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._all = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
-
-    def only(self, name: str) -> str | None:
-        """Return the value of a header, or None if it is missing. Raises Refused if it is given twice."""
-        found = [value for key, value in self._all if key == name]
-        if len(found) > 1:
-            raise Refused(400, "bad_request", f"the header {name} is given more than once")
-        return found[0] if found else None
+def _only(scope: Scope, name: str) -> str | None:
+    """Return the value of a header, or None if it is missing. Raises Refused if it is given twice."""
+    found = [value.decode("latin-1") for key, value in scope["headers"] if key == name.encode()]
+    if len(found) > 1:
+        raise Refused(400, "bad_request", f"the header {name} is given more than once")
+    return found[0] if found else None
 
 
 def _same(origin: str, authority: str) -> bool:

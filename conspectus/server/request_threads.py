@@ -94,7 +94,8 @@ class RequestThreads:
         """
         job = self._start(work, end, caller, shares)
         result = asyncio.wrap_future(job.result)
-        result.add_done_callback(_look_at)
+        # Looked at, so that asyncio does not report the error of a request that was given up.
+        result.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         left = asyncio.ensure_future(gone())
         stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._stops.add(stop)
@@ -140,11 +141,6 @@ class RequestThreads:
         # A daemon: a computation does not keep the process from ending. The request's context makes spans its children.
         threading.Thread(target=copy_context().run, args=(job.run,), name="request", daemon=True).start()
         return job
-
-
-def _look_at(result: "asyncio.Future[Any]") -> None:
-    if not result.cancelled():
-        result.exception()  # retrieved, so that asyncio does not report an abandoned request's error
 
 
 class _Job(Generic[Result]):

@@ -4,7 +4,7 @@ They need the administrator's token. A server without one has none of them: they
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
 from conspectus.api import Index
@@ -13,7 +13,7 @@ from conspectus.query.citations.numbered import documents_by_id
 from conspectus.server.admin.changes import Removal, Upload, Waiting
 from conspectus.server.admin.following import Following
 from conspectus.server.admin.jobs import Job, Jobs, Kind
-from conspectus.server.ask_routes import KEEP_ALIVE, IndexName, service_of, stream_response
+from conspectus.server.ask_routes import IndexName, service_of, stream_response
 from conspectus.server.request_checks import Refused
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import StreamingResponse
@@ -195,22 +195,11 @@ async def job_events(jobs: Administered, job: JobId) -> Any:  # noqa: ANN401  (a
     """A job as server-sent events: `job` now, after each change, and last when it has ended."""
     found = jobs.find(job)
 
-    async def events() -> AsyncIterator[str]:
-        news = aiter(jobs.news(found))
-        following = asyncio.ensure_future(anext(news, None))
-        try:
-            while True:
-                done, _ = await asyncio.wait({following}, timeout=KEEP_ALIVE)
-                if not done:
-                    yield ": still at work\n\n"
-                    continue
-                if following.result() is None:
-                    return
-                yield f"event: job\ndata: {found.model_dump_json()}\n\n"
-                following = asyncio.ensure_future(anext(news, None))
+    async def events() -> AsyncGenerator[str, None]:
+        async for now in jobs.news(found):
+            yield f"event: job\ndata: {now.model_dump_json()}\n\n"
+            if now.state == "running":
                 await asyncio.sleep(_SECONDS_BETWEEN)
-        finally:
-            following.cancel()
 
     return stream_response(events())
 

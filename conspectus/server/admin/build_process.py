@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.storage.errors import (
+    FAILURES_PAST_THRESHOLD,
     BadAnswer,
     BudgetReached,
     ConspectusError,
@@ -93,48 +94,35 @@ def _estimate(request: dict[str, Any], index: Path, settings: Settings, tell: Te
 
 
 def _build(request: dict[str, Any], index: Path, settings: Settings, tell: Tell) -> None:
-    from conspectus.pipelines.runner import interruptible
-
-    with interruptible(_progress(tell)) as report:
-        _build_and_tell(request, index, settings, tell, report)
-
-
-def _build_and_tell(
-    request: dict[str, Any], index: Path, settings: Settings, tell: Tell, report: Callable[[str, int, int], None]
-) -> None:
     """Build as the command line does: as a Prefect flow where an API is configured, else in this process."""
-    from conspectus.pipelines.build_report import failures_of
+    from conspectus.pipelines.build_report import failures_of, summary
+    from conspectus.pipelines.incremental import change_documents
+    from conspectus.pipelines.runner import interruptible
     from conspectus.render.builds import build_text
-    from conspectus.storage.errors import FAILURES_PAST_THRESHOLD
     from conspectus.storage.publishing import write_whole
     from conspectus.storage.records import SKIP
 
     inputs, names, files = _changes(request, index)
     retry = request["kind"] == "retry"
-    done: dict[str, Any]
-    if os.environ.get("PREFECT_API_URL"):
-        from conspectus.pipelines.prefect_flow import run_flow
+    with interruptible(_progress(tell)) as report:
+        if os.environ.get("PREFECT_API_URL"):
+            from conspectus.pipelines.prefect_flow import run_flow
 
-        done = run_flow(inputs, index, settings, retry_failed=retry, keep=True, remove=names, progress=report)
-    else:
-        from conspectus.pipelines.build_report import summary
-        from conspectus.pipelines.incremental import change_documents
-
-        done = summary(change_documents(inputs, names, index, settings, None, report, retry_failed=retry))
-    done["index"] = request["name"]
-    lost = [each for each in failures_of(index) if not files.isdisjoint(_places(each.item_id))]
-    if request["kind"] == "update":
-        write_whole(index / _FOLDER, json.dumps(sorted(files)))
-        lost = [each for each in lost if each.stage != SKIP]
-    unread = [
-        {"stage": each.stage, "item_id": each.item_id, "reason": each.reason, "detail": each.detail}
-        for each in lost[:_MOST_NAMED]
-    ]
-    too_many = done["failed_share"] > settings.build.failure_threshold
-    status = FAILURES_PAST_THRESHOLD if too_many else 0
-    tell({"published": {**done, "text": build_text({**done, "failures": 0}), "unread": unread, "status": status}})
-    if request["removals"]:
-        _purge(index, settings, report, tell)
+            done = run_flow(inputs, index, settings, retry_failed=retry, keep=True, remove=names, progress=report)
+        else:
+            done = summary(change_documents(inputs, names, index, settings, None, report, retry_failed=retry))
+        done["index"] = request["name"]
+        lost = [each for each in failures_of(index) if not files.isdisjoint(_places(each.item_id))]
+        if request["kind"] == "update":
+            write_whole(index / _FOLDER, json.dumps(sorted(files)))
+            lost = [each for each in lost if each.stage != SKIP]
+        shown = ("stage", "item_id", "reason", "detail")
+        unread = [{name: getattr(each, name) for name in shown} for each in lost[:_MOST_NAMED]]
+        too_many = done["failed_share"] > settings.build.failure_threshold
+        status = FAILURES_PAST_THRESHOLD if too_many else 0
+        tell({"published": {**done, "text": build_text({**done, "failures": 0}), "unread": unread, "status": status}})
+        if request["removals"]:
+            _purge(index, settings, report, tell)
 
 
 def _changes(request: dict[str, Any], index: Path) -> tuple[list[str], list[str], set[str]]:

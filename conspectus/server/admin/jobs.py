@@ -81,11 +81,10 @@ class Job(BaseModel):
 
     def progress(self, name: str, done: int, total: int) -> None:
         """Take note of how far a step is."""
-        for step in self.steps:
-            if step.name == name:
-                step.done, step.total = done, total
-                return
-        self.steps.append(JobStep(name=name, done=done, total=total))
+        step = next((each for each in self.steps if each.name == name), None)
+        if step is None:
+            self.steps.append(step := JobStep(name=name, done=done, total=total))
+        step.done, step.total = done, total
 
 
 class Jobs:
@@ -184,7 +183,10 @@ class Jobs:
         self._save(job)
         if kind == "build":
             self.changes.hand_over(self._folder(job) / "files", job.uploads, job.removals)
-        self._begin(job)
+        self._stopping = False
+        self._known[job.id] = job
+        self._told(job, "job started", by)
+        self._task = asyncio.create_task(self._run(job))
         self._forget_old(kind)
         return job
 
@@ -202,9 +204,9 @@ class Jobs:
         """Yield a job now, when it has changed, and last when it has ended."""
         self._loop = asyncio.get_running_loop()
         while True:
-            news = self._news
+            news, is_over = self._news, job.state != "running"
             yield job
-            if job.state != "running" or self._leaving:
+            if is_over or self._leaving:
                 return
             await news.wait()
 
@@ -234,12 +236,6 @@ class Jobs:
         if self.follower is None:
             raise Refused(409, "no_folder", NO_FOLDER)
         return self.follower
-
-    def _begin(self, job: Job) -> None:
-        self._stopping = False
-        self._known[job.id] = job
-        self._told(job, "job started", job.by)
-        self._task = asyncio.create_task(self._run(job))
 
     async def _run(self, job: Job) -> None:
         try:
@@ -360,15 +356,10 @@ class Jobs:
     def _forget_old(self, begun: Kind) -> None:
         """Forget estimates that say nothing any more, and of the builds the oldest."""
         ended = [job for job in self.listed() if job.state != "running"]
-        for job in ended:
-            if job.kind == begun if begun not in _BUILDS else job.kind not in _BUILDS:
-                self._forget(job)
-        for job in [job for job in ended if job.kind in _BUILDS][_MOST_KEPT:]:
-            self._forget(job)
-
-    def _forget(self, job: Job) -> None:
-        shutil.rmtree(self._folder(job), ignore_errors=True)
-        self._known.pop(job.id, None)
+        stale = [job for job in ended if (job.kind == begun if begun not in _BUILDS else job.kind not in _BUILDS)]
+        for job in [*stale, *[job for job in ended if job.kind in _BUILDS][_MOST_KEPT:]]:
+            shutil.rmtree(self._folder(job), ignore_errors=True)
+            self._known.pop(job.id)
 
 
 def _own(settings: Settings, root: Path) -> tuple[Settings, str]:

@@ -102,9 +102,6 @@ export async function get(path, parameters = {}, signal = undefined) {
   return whole(await sent(pairs.length ? `${path}?${new URLSearchParams(pairs)}` : path, { signal }));
 }
 
-const posted = (path, body, signal, accept) => sent(path, { method: "POST", body: JSON.stringify(body), signal, headers: { "content-type": "application/json", accept } });
-export const post = async (path, body, signal) => whole(await posted(path, body, signal, "application/json"));
-
 /** Send a request that changes something; the JSON that it returns, null where there is none. */
 export async function send(method, path, body = null, signal = undefined) {
   const isFile = body instanceof Blob;
@@ -123,7 +120,7 @@ export async function* follow(path, signal) {
 
 /** The events of an answer as pairs of name and data, the last one "answer". Throws a Failure where it does not end so. */
 export async function* events(path, body, signal) {
-  for await (const event of eventsOf(await posted(path, { ...body, stream: true }, signal, "text/event-stream"))) {
+  for await (const event of eventsOf(await sent(path, { method: "POST", body: JSON.stringify({ ...body, stream: true }), signal, headers: { "content-type": "application/json", accept: "text/event-stream" } }))) {
     yield event;
     if (event[0] === "answer") return;
   }

@@ -4,14 +4,14 @@ import { liveAnswer } from "./answer.js";
 import { addressOf, get } from "./api.js";
 import { room } from "./drawing.js";
 import { counted, make, number, say, shown, spoken } from "./dom.js";
-import { filterField, known, methodChoice } from "./choices.js";
+import { filterField, known, methodChoice, questionField } from "./choices.js";
 
 const MOST_KEPT = 20;
 const threads = new Map(); // by id: { id, index, turns: [{ question, method, where, answer }] }
 let shownThread = null, running = null;
 
 const turns = make("div", { id: "turns" });
-const field = make("textarea", { id: "question", rows: "1", maxlength: "8000", dir: "auto", "aria-label": "Question", placeholder: "Ask the documents", enterkeyhint: "send" });
+const field = questionField({ id: "question", rows: "1", placeholder: "Ask the documents", enterkeyhint: "send" });
 const button = make("button", { class: "primary", id: "ask" }, "Ask");
 const method = methodChoice("method");
 const where = filterField("where");
@@ -25,12 +25,6 @@ const form = make("form", { id: "composer", onsubmit: (event) => {
 } }, note, make("div", { class: "box" }, field, make("div", { class: "row" }, method.element, where.toggle, fresh, make("span", { class: "grow" }), button), where.panel), method.about);
 const element = make("section", { class: "view", id: "view-ask", "aria-label": "Ask" }, make("h1", { class: "unseen", tabindex: "-1" }, "Ask"), welcome, turns, form, offers);
 
-field.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-    event.preventDefault();
-    form.requestSubmit();
-  }
-});
 const grow = () => {
   field.style.height = "auto";
   field.style.height = `${Math.min(field.scrollHeight, 220)}px`;

@@ -30,6 +30,13 @@ export function grouped() {
   return [["Often used", first], ["All others", methods.filter((each) => !first.includes(each))]];
 }
 
+/** A field for a question, in a form: Enter sends it. */
+export const questionField = (attributes) => make("textarea", { maxlength: "8000", dir: "auto", "aria-label": "Question", ...attributes, onkeydown: (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  event.target.form.requestSubmit();
+} });
+
 /** A choice of a method with what it does below it. */
 export function methodChoice(id) {
   const select = make("select", { id, "aria-label": "Method", "aria-describedby": `${id}-about` });

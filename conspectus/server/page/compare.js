@@ -1,12 +1,12 @@
 // The same question to several methods, side by side.
 import { go, here, href } from "./address.js";
 import { liveAnswer } from "./answer.js";
-import { filterField, grouped, methodNamed } from "./choices.js";
+import { filterField, grouped, methodNamed, questionField } from "./choices.js";
 import { counted, make, say, shown } from "./dom.js";
 
 const MOST = 4, FIRST = ["auto", "ppr"];
 const made = new Map(); // by address: the columns that were made for it
-const field = make("textarea", { id: "compared", rows: "2", maxlength: "8000", dir: "auto", "aria-label": "Question", placeholder: "One question, several methods" });
+const field = questionField({ id: "compared", rows: "2", placeholder: "One question, several methods" });
 const where = filterField("compared-where");
 const choice = make("div", { class: "methods" });
 const problem = make("p", { class: "soft", role: "status" });
@@ -18,13 +18,6 @@ const form = make("form", { class: "card", onsubmit: (event) => {
 } }, field, make("fieldset", {}, make("legend", {}, `Methods, two to ${MOST}`), choice), make("div", { class: "row" }, where.toggle, problem, make("span", { class: "grow" }), button), where.panel);
 const element = make("section", { class: "view wide", id: "view-compare", "aria-label": "Compare" }, make("h1", { tabindex: "-1" }, "Compare methods"), form, summary, columns);
 let chosen = FIRST, running = [];
-
-field.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-    event.preventDefault();
-    form.requestSubmit();
-  }
-});
 
 function offer() {
   const group = ([label, rows]) => {

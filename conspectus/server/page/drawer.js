@@ -2,7 +2,7 @@
 import { addressOf, get, pathOf } from "./api.js";
 import { changed, go, here } from "./address.js";
 import { make, number, setCurrent, shown, spoken } from "./dom.js";
-import { fill, waiting } from "./fetching.js";
+import { attempt, fill, waiting } from "./fetching.js";
 import { whyFound } from "./why.js";
 
 const AROUND = 2_500, MORE = 8_000;
@@ -138,15 +138,11 @@ function cutAt(text, characters) {
 function more(title, wanted, fetch) {
   const box = make("div", { class: "more-text" });
   if (!wanted) return box;
-  const button = make("button", { type: "button", onclick: async () => {
+  const open = () => {
     box.replaceChildren(waiting("Opening …"));
-    try {
-      box.replaceChildren(...((await fetch()) ? [button] : []));
-    } catch (failure) {
-      if (failure.title === undefined) throw failure;
-      box.replaceChildren(button, make("p", { role: "alert" }, `${failure.title} ${failure.message}`));
-    }
-  } }, title);
+    return attempt(box, async () => box.replaceChildren(...((await fetch()) ? [button] : [])), open);
+  };
+  const button = make("button", { type: "button", onclick: open }, title);
   box.append(button);
   return box;
 }

@@ -24,6 +24,16 @@ export function failed(failure, again = null) {
   return box;
 }
 
+/** Do something that a button asks for; where it fails, tell so in a place. */
+export async function attempt(place, act, again = null) {
+  try {
+    await act();
+  } catch (failure) {
+    if (failure.title === undefined) throw failure;
+    place.replaceChildren(failed(failure, again));
+  }
+}
+
 /** Show what a promise gives in a place: words while it is fetched, its failure with a way to try again. */
 export async function fill(place, what, fetch, render) {
   place.replaceChildren(waiting(what));

@@ -3,7 +3,7 @@ import { addressOf, forgetToken, get, hasToken, pathOf, rights, send, signIn } f
 import { changed, go, here, href } from "./address.js";
 import { counted, make, number, shown, spoken } from "./dom.js";
 import { openDocument } from "./drawer.js";
-import { failed, fill } from "./fetching.js";
+import { attempt, fill } from "./fetching.js";
 
 const PAGE = 50;
 
@@ -15,15 +15,10 @@ export function paged(place, path, parameters, row, describe, body = make("tbody
       const rows = found.rows.map(row);
       body.append(...rows);
       foot.replaceChildren();
-      if (found.next) foot.append(make("button", { type: "button", onclick: async (event) => {
+      const more = () => attempt(foot, async () => add(await get(found.next)).querySelector("a, button")?.focus(), more);
+      if (found.next) foot.append(make("button", { type: "button", onclick: (event) => {
         event.currentTarget.disabled = true;
-        try {
-          add(await get(found.next)).querySelector("a, button")?.focus();
-        } catch (failure) {
-          if (failure.title === undefined) throw failure;
-          foot.replaceChildren(failed(failure, () => foot.replaceChildren(event.target)));
-          event.target.disabled = false;
-        }
+        more();
       } }, `Show more (${number(found.total - body.children.length)} left)`));
       return rows[0] ?? foot;
     };
@@ -60,16 +55,11 @@ export const documentsView = {
     const waiting = rights.administrator ? await get(addressOf(here.index, "changes")).catch(() => ({ removals: [] })) : { removals: [] };
     const gone = new Set(waiting.removals.map((each) => each.id));
     const tell = () => removed.replaceChildren(...(gone.size ? [`${counted(gone.size, "document")} will be removed by the next build: `, make("a", { href: href("manage") }, "Manage")] : []));
-    const remove = (each) => make("td", {}, make("button", { type: "button", class: "plain", "aria-label": `Remove ${each.title}`, disabled: gone.has(each.id), onclick: async ({ currentTarget }) => {
-      try {
-        await send("PUT", addressOf(here.index, `removals/${pathOf(each.id)}`));
-        currentTarget.disabled = Boolean(gone.add(each.id));
-        tell();
-      } catch (failure) {
-        if (failure.title === undefined) throw failure;
-        removed.replaceChildren(failed(failure));
-      }
-    } }, "Remove"));
+    const remove = (each) => make("td", {}, make("button", { type: "button", class: "plain", "aria-label": `Remove ${each.title}`, disabled: gone.has(each.id), onclick: ({ currentTarget }) => attempt(removed, async () => {
+      await send("PUT", addressOf(here.index, `removals/${pathOf(each.id)}`));
+      currentTarget.disabled = Boolean(gone.add(each.id));
+      tell();
+    }) }, "Remove"));
     const row = (each) => make("tr", {}, make("td", {}, make("button", { type: "button", class: "link", onclick: (event) => openDocument(each.id, null, { from: event.currentTarget }) }, spoken(each.title || each.id)), each.uri && each.uri !== each.title ? make("small", {}, spoken(each.uri)) : null), make("td", { class: "value" }, shown((each.metadata.date ?? "").slice(0, 10))), make("td", { class: "value" }, number(each.n_chars)), rights.administrator ? remove(each) : null);
     const heads = Object.entries(ORDERS).map(([order, name]) => make("th", { scope: "col", "aria-sort": order === sort ? (order === "title" ? "ascending" : "descending") : null }, make("a", { href: changed({ sort: order }) }, name)));
     tell();

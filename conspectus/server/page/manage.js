@@ -3,7 +3,7 @@ import { addressOf, follow, get, pathOf, rights, send, signIn } from "./api.js";
 import { here, href } from "./address.js";
 import { forgetKnown } from "./choices.js";
 import { counted, make, number, say, shown, spoken } from "./dom.js";
-import { failed } from "./fetching.js";
+import { attempt as tried, failed } from "./fetching.js";
 import { table } from "./lists.js";
 
 const STATES = { running: "runs", done: "done", failed: "failed", stopped: "stopped", interrupted: "interrupted, because the server ended" };
@@ -19,14 +19,9 @@ const size = (bytes) => (bytes < 1000 ? counted(bytes, "byte") : bytes < 1e6 ? `
 let limits = null, waiting = null, following = null, looking = 0, latest = "";
 
 /** Do something that a button asks for; tell below the buttons where it fails. */
-async function attempt(act) {
+function attempt(act) {
   told.replaceChildren();
-  try {
-    await act();
-  } catch (failure) {
-    if (failure.title === undefined) throw failure;
-    told.replaceChildren(failed(failure));
-  }
+  return tried(told, act);
 }
 
 // Uploads

@@ -1,5 +1,5 @@
 // Why a passage was found: the terms of its score, and the paths by which a walk came to it.
-import { addressOf, post } from "./api.js";
+import { addressOf, send } from "./api.js";
 import { methodNamed } from "./choices.js";
 import { make, shown, spoken } from "./dom.js";
 import { drawing, room } from "./drawing.js";
@@ -12,7 +12,7 @@ export function whyFound(place, source, about) {
   const base = about.method.replace(/:offline$/, "");
   const method = methodNamed(base)?.explains ? base : DEFAULT;
   const body = { question: about.question, method, k: LOOKED_AT, drawing: room(document.getElementById("drawer")), ...(about.where ? { where: about.where } : {}) };
-  return fill(place, "Looking again, with an account of every step …", () => post(addressOf(about.index, "explain"), body), (found) => {
+  return fill(place, "Looking again, with an account of every step …", () => send("POST", addressOf(about.index, "explain"), body), (found) => {
     const inside = ({ passage }) => passage.document_id === source.document_id && passage.start < source.end && source.start < passage.end;
     const told = found.passages.filter(inside);
     const other = method === base ? null : make("p", { class: "soft" }, `The method ${base} gives no account of single passages. This is how ${method} comes to the same place.`);
