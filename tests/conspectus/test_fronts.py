@@ -28,6 +28,8 @@ INSTITUTE = {
     "text": "The Tidal Institute is a research institute in North Bay. It was founded by Mary Quill in 1902.",
 }
 """A document with a fact that has a short answer."""
+WORLD = Path(__file__).parents[2] / "examples" / "world" / "pages"
+"""Documents whose communities stay whole on several levels."""
 FRONTS = ("command line", "HTTP", "MCP")
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "ask": ("ask", {"question": QUESTION, "method": "ppr"}),
@@ -179,6 +181,13 @@ def test_the_status_on_the_command_line(served: Running) -> None:
     assert shown["format_version"] == expected["format"]
     assert shown.get("corrections") == expected.get("corrections")
     assert json.loads(run("status", "--index", str(root), "--json").out)["version"] == served.indexes[0].version
+
+
+def test_a_community_on_several_levels_is_counted_once(tmp_path: Path) -> None:
+    index = conspectus.build(WORLD, tmp_path / "index")
+    expected = index.status().rows["communities"]
+    assert expected < index.manifest.rows["communities"]
+    assert of_command_line(tmp_path / "index", "status", {})["rows"]["communities"] == expected
 
 
 def test_the_methods_on_the_command_line(served: Running) -> None:
