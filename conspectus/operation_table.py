@@ -78,7 +78,7 @@ def helps_of(function: Callable[..., Any]) -> dict[str, str]:
     """Return the description of each parameter of a function, from its docstring.
 
     >>> helps_of(ops.report)
-    {'community': 'the id of the community, or of its report.'}
+    {'community': 'the id of the community (`community_id`), or of its report.'}
     """
     _, _, told = (inspect.getdoc(function) or "").partition("Args:\n")
     entries = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", told.partition("\n\n")[0], re.MULTILINE)

@@ -291,7 +291,7 @@ def document(
     """Read characters of a document, at most 100,000.
 
     Args:
-        document: its id, or else its URI or title.
+        document: its id (`document_id`), or else its URI or title.
         start: the first character.
         end: the end (exclusive).
     """
@@ -405,7 +405,7 @@ def report(context: "Context", community: Name) -> ReportDetail:
     """Read the report on one community: its findings with their citations.
 
     Args:
-        community: the id of the community, or of its report.
+        community: the id of the community (`community_id`), or of its report.
     """
     from conspectus.reports import report_detail
 

@@ -47,7 +47,7 @@ def status(
         _preview(inputs, build.index, build.chosen(), as_json=as_json)
         return
     from conspectus.storage.index import StoredIndex
-    from conspectus.storage.records import SKIP, Correction, Failure
+    from conspectus.storage.records import SKIP, Community, Correction, Failure
 
     place = index = build.index
     if "://" in index:
@@ -59,9 +59,9 @@ def status(
     if as_json:
         failed = [asdict(failure) for failure in lost if failure.stage != SKIP]
         skipped = [failure.item_id for failure in lost if failure.stage == SKIP]
-        corrections = [asdict(row) for row in opened.rows(Correction)]
-        told = {"index": index, "failures": failed, "skipped": skipped, "corrections": corrections}
-        print_json({**asdict(opened.manifest), **told})
+        rows = {**opened.manifest.rows, "communities": opened.arrow(Community, "same_as")["same_as"].null_count}
+        told = {"index": index, "failures": failed, "skipped": skipped, "rows": rows}
+        print_json({**asdict(opened.manifest), **told, "corrections": [asdict(row) for row in opened.rows(Correction)]})
     else:
         typer.echo(status_text(opened, failures))
 

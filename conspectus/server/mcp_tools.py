@@ -55,7 +55,7 @@ _DETAILS = frozenset(
 )
 """Fields of the results of questions that an agent gets only if it asks for a long result."""
 
-Where = Annotated[str | None, Field(description="a condition over metadata: year >= 2020; keys: filters")]
+Where = Annotated[str | None, Field(description="a condition over metadata: year >= 2020; keys: `filters`")]
 Longest = Annotated[int, Field(ge=500, le=LONGEST, description="characters of the result; more has the steps")]
 Offset = Annotated[int, Field(ge=0)]
 Limit = Annotated[int, Field(ge=1, le=500)]

@@ -28,6 +28,8 @@ INSTITUTE = {
     "text": "The Tidal Institute is a research institute in North Bay. It was founded by Mary Quill in 1902.",
 }
 """A document with a fact that has a short answer."""
+WORLD = Path(__file__).parents[2] / "examples" / "world" / "pages"
+"""Documents whose communities stay whole on several levels."""
 FRONTS = ("command line", "HTTP", "MCP")
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "ask": ("ask", {"question": QUESTION, "method": "ppr"}),
@@ -67,7 +69,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 WINDOW = {"as_of", "between"}
 """What agents can give with questions only."""
 OTHERWISE = {"status", "methods"}
-"""These tell more on the command line: what failed, and what a method lacks."""
+"""These tell more on the command line, and have tests of their own: what failed, and what a method lacks."""
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +168,47 @@ def of_front(front: str, server: Running, name: str, given: Mapping[str, Any]) -
 
 
 def test_every_operation_has_a_row() -> None:
-    assert {name for name, _ in CASES.values()} == OPERATIONS.keys() - {"failures", "diff"}  # see test_versions.py
+    apart = {"failures", "diff"}  # below, and in test_versions.py
+    assert {name for name, _ in CASES.values()} == OPERATIONS.keys() - apart
+
+
+def test_the_status_on_the_command_line(served: Running) -> None:
+    root = served.indexes[0].root
+    expected = of_python(conspectus.open(root), "status", {})
+    shown = of_command_line(root, "status", {})
+    assert shown["rows"] == expected["rows"]
+    assert shown["models"] == expected["models"]
+    assert shown["format_version"] == expected["format"]
+    assert shown.get("corrections") == expected.get("corrections")
+    assert json.loads(run("status", "--index", str(root), "--json").out)["version"] == served.indexes[0].version
+
+
+def test_a_community_on_several_levels_is_counted_once(tmp_path: Path) -> None:
+    index = conspectus.build(WORLD, tmp_path / "index")
+    expected = index.status().rows["communities"]
+    assert expected < index.manifest.rows["communities"]
+    assert of_command_line(tmp_path / "index", "status", {})["rows"]["communities"] == expected
+
+
+def test_the_methods_on_the_command_line(served: Running) -> None:
+    done = run("methods", "--json")
+    assert done.status == 0
+    shown = json.loads(done.out)
+    rows = of_python(conspectus.open(served.indexes[0].root), "methods", {})
+    expected = {row["name"]: row["about"] for row in rows}
+    assert {name: shown.pop(name) for name in expected} == expected
+    assert shown
+    assert all("; needs " in about for about in shown.values())
+
+
+def test_failures_are_the_same_on_each_front(tmp_path: Path) -> None:
+    place = build(tmp_path, [*ROWS, {"id": "empty", "title": "Empty", "text": ""}])
+    expected = plain([asdict(failure) for failure in conspectus.open(place).failures()])
+    assert [row["item_id"] for row in expected] == ["rows.jsonl#5"]
+    assert of_command_line(place, "status", {})["failures"] == expected
+    with running(("notes", place)) as server:
+        found = of_http(server, "failures", {"offset": 0, "limit": 9})
+    assert found == {"total": 1, "rows": expected}
 
 
 @pytest.mark.parametrize(
