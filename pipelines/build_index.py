@@ -1,9 +1,8 @@
 """Build an index: documents in, a published version out. `index_steps` lists the steps in order."""
 
-import gc
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -118,7 +117,6 @@ def build_from(
     with (
         lock,
         prompts_of(settings.llm.prompts),
-        _rare_garbage_collection(),
         spilling_to(index),
         runner as run,
     ):
@@ -339,25 +337,3 @@ def _models(source: BuildSource, settings: Settings, made: StepResults) -> dict[
         "dimension": str(made.dimension),
         "extraction": source.maker or extractor_name(settings),
     }
-
-
-_NEW_OBJECTS = 200_000
-"""Allocations between two collections of the young generation; Python's default is 700."""
-_LOOKS_AT_THE_OLD = 1_000
-_thresholds_before: list[tuple[int, int, int]] = []
-
-
-@contextmanager
-def _rare_garbage_collection() -> Iterator[None]:
-    """Make Python's cyclic garbage collection rare: every full collection traverses all records.
-
-    There are no cycles among them. It is a ninth of the time of a build of 10,000 passages beside annotation and
-    embedding, and a third of an import of a million triples. Of builds that overlap, the last to end restores what the
-    first found.
-    """
-    _thresholds_before.append(gc.get_threshold())
-    gc.set_threshold(_NEW_OBJECTS, 10, _LOOKS_AT_THE_OLD)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*_thresholds_before.pop())

@@ -78,7 +78,7 @@ def changed_source(
         held, lost = _without(names, index, *held_documents(index, current, settings))
         if inputs or texts:
             new, failures = read_documents(inputs, settings.input, progress, texts)
-            held = once_each({document.id: document for document in (*held, *new)}.values())
+            held = list(once_each(iter({document.id: document for document in (*held, *new)}.values())))
             read_now = {*(item.uri for item in new), *(failure.item_id for failure in failures)}
             lost = [failure for failure in lost if not any(lies_in(uri, failure.item_id) for uri in read_now)]
             lost = sorted([*failures, *lost], key=lambda failure: (failure.item_id, failure.reason))

@@ -3,10 +3,8 @@
 The aliases name a use, not only a dtype; the docstring of a signature states the shape.
 """
 
-import ctypes
 import mmap
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from tokenize import TokenError
 from typing import Any, TypeVar
@@ -49,55 +47,42 @@ state a size beyond all memory.
 
 def drop_pages(vectors: Vectors) -> None:
     """Take the pages of mapped vectors that were read out of this process's memory; the file keeps them."""
-    base: object = vectors
-    while isinstance(base, np.ndarray):
-        base = base.base
-    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        base.madvise(mmap.MADV_DONTNEED)
+    mapped = _file_of(vectors)
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def read_ahead(array: npt.NDArray[Any], first: Rows, last: Rows) -> None:
     """Ask the system to read ranges of a large mapped array from disk, all at once.
 
     Otherwise each range is read when it is touched, one after the other, and much around it too: a thousand vectors
-    take seconds from a disk that gives them in a tenth of one. Does nothing for small arrays, and without `madvise`.
+    take seconds from a disk that gives them in a tenth of one.
 
     Args:
         array: (n, ...), C-contiguous.
         first: (k,) where each range of its rows begins.
         last: (k,) where it ends, exclusive.
     """
-    advise = _madvise()
-    if advise is None or array.nbytes < _LARGE or not len(first):
+    mapped = _file_of(array)
+    if mapped is None or array.nbytes < _LARGE or not hasattr(mmap, "MADV_WILLNEED"):
         return
-    row_bytes = array.nbytes // len(array)
-    starts = (array.ctypes.data + first * row_bytes) // mmap.PAGESIZE
-    order = np.argsort(starts, kind="stable")
-    ends = np.maximum.accumulate((array.ctypes.data + last * row_bytes - 1)[order] // mmap.PAGESIZE + 1)
-    starts = starts[order]
-    begins = np.flatnonzero(np.append(True, starts[1:] > ends[:-1] + _PAGES_BETWEEN))
-    ranges = zip(starts[begins].tolist(), ends[np.append(begins[1:], len(ends)) - 1].tolist(), strict=True)
-    for start, end in ranges:
-        for page in range(start, end, _PAGES_AT_ONCE):
-            pages = min(_PAGES_AT_ONCE, end - page)
-            advise(page * mmap.PAGESIZE, pages * mmap.PAGESIZE, mmap.MADV_WILLNEED)
+    first, last = first[last > first], last[last > first]
+    begin = array.ctypes.data - np.frombuffer(mapped, np.uint8).ctypes.data
+    starts, ends = (begin + rows * array.strides[0] for rows in (first, last))
+    starts -= starts % mmap.PAGESIZE
+    for start, length in zip(starts.tolist(), (ends - starts).tolist(), strict=True):
+        mapped.madvise(mmap.MADV_WILLNEED, start, length)
 
 
 _LARGE = 1 << 26
 """Bytes from which an array is worth asking for; a smaller one is in memory after some faults."""
-_PAGES_AT_ONCE = 64
-"""Pages asked for together; Linux leaves out what exceeds the disk's largest read."""
-_PAGES_BETWEEN = 16
-"""Pages between two ranges that are read with them, which takes less time than to ask twice."""
 
 
-@cache
-def _madvise() -> Callable[[int, int, int], int] | None:
-    if not hasattr(mmap, "MADV_WILLNEED"):
-        return None
-    found = ctypes.CDLL(None).madvise
-    found.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    return found
+def _file_of(array: object) -> mmap.mmap | None:
+    """Return the mapped file that an array views, None for an array in memory."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return array if isinstance(array, mmap.mmap) else None
 
 
 def gather(indptr: Ints, rows: Rows) -> tuple[Ints, Ints]:

@@ -4,18 +4,17 @@ A document's id is the one that its row supplies, or else the short hash of its 
 the input (with /member for a member of an archive or a message, and #row for a row of a table), so neither depends on
 the location of the input. Everything that is not read becomes a row of failures of the stage "read".
 
-Many documents are collected as Arrow tables, which spill during a build: as objects, a hundred thousand short ones are
+Documents are collected as Arrow tables, which spill during a build: as objects, a hundred thousand short ones are
 130 MB.
 """
 
 import hashlib
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.pipelines.readers.discover import InputFile, find_files
@@ -28,17 +27,12 @@ from conspectus.pipelines.readers.web.page import resolved
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.hashing import short_id
-from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import LANGUAGE, SKIP, Document, Failure
 from conspectus.storage.settings import InputSettings
 from conspectus.storage.spilled import sorted_rows
 from conspectus.storage.tables import ROWS_AT_ONCE, arrow_of, taken
 from conspectus.storage.text.language import language_of
 from conspectus.storage.text.visible import visible
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from conspectus.storage.arrays import Bools
 
 _LONGEST_DETAIL = 1_000
 _SHORTEST_DUPLICATE = 200
@@ -93,7 +87,7 @@ def read_documents(
                 uris[entry.id] = entry.uri
                 yield entry
 
-    documents = _collected(kept())
+    documents = once_each(kept())
     failures.sort(key=lambda failure: (failure.item_id, failure.reason))
     if not uris:
         first_failure = failures[0]
@@ -103,16 +97,6 @@ def read_documents(
             f"{visible(f'{first_failure.item_id}: {first_failure.reason}{detail}')}"
         )
     return documents, failures
-
-
-def _collected(documents: Iterator[Document]) -> Sequence[Document]:
-    """Return documents, whose ids differ, as `once_each` does: few as they are, many in Arrow tables."""
-    blocks = _blocks(documents)
-    first, second = next(blocks), next(blocks, None)
-    if second is None:
-        return once_each(first)
-    tables = (arrow_of(Document, block) for block in chain((first, second), blocks))
-    return _once_each_of_many(sorted_rows(Document, tables))
 
 
 def _blocks(documents: Iterator[Document]) -> Iterator[list[Document]]:
@@ -136,20 +120,39 @@ def lies_in(uri: str, name: str) -> bool:
     return uri == name or uri.startswith((f"{name.rstrip('/')}/", f"{name}#"))
 
 
-def once_each(documents: Iterable[Document]) -> list[Document]:
+def once_each(documents: Iterator[Document]) -> Sequence[Document]:
     """Return documents, sorted by id, without files whose text equals that of another one byte by byte.
 
     Of such files the one with the first name (uri) remains; the names of the others become its metadata `also_at`, and
     hyperlinks to them lead to it. Rows of tables, documents with their own ids, short texts and different messages all
-    remain, because their texts may be equal by chance.
+    remain, because their texts may be equal by chance. The ids of the documents differ.
     """
-    result, others = _once(documents)
-    if others:
-        result = [_with_targets(document, others) for document in result]
-    return sorted(result, key=lambda document: document.id)
+    import pyarrow as pa
+    from pyarrow import compute
+
+    rows = sorted_rows(Document, (arrow_of(Document, block) for block in _blocks(documents)))
+    table = rows.table
+    texts = table["sha256"].combine_chunks().dictionary_encode().indices.to_numpy()
+    held = compute.map_lookup(table["metadata"], ALSO_AT, "first").is_valid().to_numpy()
+    affected = (np.bincount(texts)[texts] > 1) | held
+    if not affected.any():
+        return rows
+    own = rows.at(np.flatnonzero(affected))
+    listed = pa.array(sorted({name for document in own for name in _also_at(document)}), pa.string())
+    elsewhere = table["uri"].filter(pa.array(~affected))
+    result, others = _once(own, frozenset(elsewhere.filter(compute.is_in(elsewhere, listed)).to_pylist()))
+    links = table["hyperlinks"].combine_chunks()
+    is_other = compute.is_in(links.flatten().field("target"), pa.array(sorted(others), pa.string()))
+    linked = np.zeros(len(table), np.bool_)
+    linked[links.value_parent_indices().filter(is_other).to_numpy()] = True
+    linked &= ~affected
+    changed = [_with_targets(each, others) for each in (*result, *rows.at(np.flatnonzero(linked)))]
+    kept = np.flatnonzero(~(affected | linked))
+    blocks = (taken(table, kept[start : start + ROWS_AT_ONCE]) for start in range(0, len(kept), ROWS_AT_ONCE))
+    return sorted_rows(Document, chain(blocks, [arrow_of(Document, changed)]))
 
 
-def _once(documents: Iterable[Document], elsewhere: Container[str] = ()) -> tuple[list[Document], dict[str, str]]:
+def _once(documents: Iterable[Document], elsewhere: Container[str]) -> tuple[list[Document], dict[str, str]]:
     """Return documents without repeated files, and the name of the file that remains by that of each dropped one.
 
     `elsewhere` are names of files that remain beside these documents.
@@ -173,41 +176,6 @@ def _once(documents: Iterable[Document], elsewhere: Container[str] = ()) -> tupl
         metadata = {name: value for name, value in document.metadata.items() if name != ALSO_AT}
         result.append(replace(document, metadata={**metadata, **({ALSO_AT: "; ".join(names)} if names else {})}))
     return result, others
-
-
-def _once_each_of_many(documents: TableRows[Document]) -> Sequence[Document]:
-    """Return the rows of a table as `once_each` does: only those are made that it may change."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    table = documents.table
-    texts = table["sha256"].combine_chunks().dictionary_encode().indices.to_numpy()
-    affected = (np.bincount(texts)[texts] > 1) | _has(table["metadata"], lambda lists: lists.keys, [ALSO_AT])
-    if not affected.any():
-        return documents
-    own = documents.at(np.flatnonzero(affected))
-    listed = pa.array(sorted({name for document in own for name in _also_at(document)}), pa.string())
-    elsewhere = table["uri"].filter(pa.array(~affected))
-    result, others = _once(own, frozenset(elsewhere.filter(compute.is_in(elsewhere, listed)).to_pylist()))
-    linked = ~affected & _has(table["hyperlinks"], lambda lists: lists.values.field("target"), sorted(others))
-    changed = [_with_targets(each, others) for each in (*result, *documents.at(np.flatnonzero(linked)))]
-    kept = np.flatnonzero(~(affected | linked))
-    blocks = (taken(table, kept[start : start + ROWS_AT_ONCE]) for start in range(0, len(kept), ROWS_AT_ONCE))
-    return sorted_rows(Document, chain(blocks, [arrow_of(Document, changed)]))
-
-
-def _has(column: "pa.ChunkedArray", items: Callable[["pa.Array"], "pa.Array"], values: Sequence[str]) -> "Bools":
-    """Return which lists of a column have one of some values among the items of its parts."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    found = [np.zeros(0, np.bool_)]
-    for lists in column.chunks:
-        starts = lists.offsets.to_numpy()
-        among = compute.is_in(items(lists), pa.array(values, pa.string())).to_numpy(zero_copy_only=False)
-        counts = np.append(0, np.cumsum(among))
-        found.append(counts[starts[1:]] > counts[starts[:-1]])
-    return np.concatenate(found)
 
 
 def _also_at(document: Document) -> list[str]:

@@ -15,7 +15,6 @@ order for a single text differs from that for several.
 """
 
 import json
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,10 +61,19 @@ def load_minilm(folder: Path) -> LoadedModel:
         raise MissingPart(f"{folder}: the packaged embedding model is damaged, install it again: {error}") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
+
+    def run(ids: list[list[int]]) -> Vectors:
+        vectors: Vectors = session.run(["vectors"], _inputs(ids))[0]
+        return vectors
+
+    def run_tokens(ids: list[int]) -> tuple[Vectors, Vectors]:
+        vectors, tokens = session.run(["vectors", "tokens"], _inputs([ids]))
+        return vectors[0], tokens[0]
+
     return LoadedModel(
         tokenizer=tokenizer,
-        run=_running(session),
-        run_tokens=_running_tokens(session),
+        run=run,
+        run_tokens=run_tokens,
         threads=ThreadPoolExecutor(processors(), thread_name_prefix="embedder"),
         dimension=int(config["hidden_size"]),
         max_tokens=max_tokens,
@@ -100,26 +108,6 @@ def open_session(graph: bytes, folder: Path | None = None) -> "InferenceSession"
         providers=["CPUExecutionProvider"],
         disabled_optimizers=["SkipLayerNormFusion"],  # the fused operator takes four times as long as its parts
     )
-
-
-def _running(session: "InferenceSession") -> Callable[[list[list[int]]], Vectors]:
-    """Return the function from the token ids of n texts with t tokens each to their unit vectors (n, d)."""
-
-    def run(ids: list[list[int]]) -> Vectors:
-        vectors: Vectors = session.run(["vectors"], _inputs(ids))[0]
-        return vectors
-
-    return run
-
-
-def _running_tokens(session: "InferenceSession") -> Callable[[list[int]], tuple[Vectors, Vectors]]:
-    """Return the function from the t token ids of a text to its unit vector (d,) and those of its tokens (t, d)."""
-
-    def run(ids: list[int]) -> tuple[Vectors, Vectors]:
-        vectors, tokens = session.run(["vectors", "tokens"], _inputs([ids]))
-        return vectors[0], tokens[0]
-
-    return run
 
 
 def _inputs(ids: list[list[int]]) -> dict[str, Vectors | Rows]:

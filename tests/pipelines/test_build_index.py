@@ -1,11 +1,9 @@
-"""The flow: what runs beside what, and builds beside each other."""
+"""The flow: what runs beside what, and the encoder that it chooses."""
 
 import asyncio
-import gc
-from contextlib import ExitStack
 from pathlib import Path
 
-from conspectus.pipelines.build_index import _rare_garbage_collection, build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.query.context import Context
 from conspectus.query.methods.baselines import DenseRetriever
 from conspectus.storage.index import StoredIndex
@@ -28,16 +26,6 @@ def test_an_endpoint_embeds_while_the_model_extracts_and_reports(tmp_path: Path)
     assert first < last_of_model
     assert report.cost is None
     assert report.tokens == sum(spent.prompt_tokens + spent.completion_tokens for spent in report.spending) > 0
-
-
-def test_builds_that_overlap_leave_garbage_collection_as_it_was() -> None:
-    before = gc.get_threshold()
-    with ExitStack() as second:
-        with _rare_garbage_collection():
-            rare = gc.get_threshold()
-            second.enter_context(_rare_garbage_collection())
-        assert gc.get_threshold() == rare != before, "the second still runs"
-    assert gc.get_threshold() == before
 
 
 def told(folder: Path, *texts: str) -> list[str]:
