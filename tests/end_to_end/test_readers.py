@@ -186,6 +186,10 @@ def _subtitles(path: Path, text: str) -> None:
     path.write_text(f"WEBVTT\n\n00:01.000 --> 00:02.000\n{text}\n", "utf-8")
 
 
+def _manual(path: Path, text: str) -> None:
+    path.write_text(f".TH A 1\n.SH NAME\n{text}\n", "utf-8")
+
+
 def _calendar(path: Path, text: str) -> None:
     path.write_text(f"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:{text}\nEND:VEVENT\nEND:VCALENDAR\n", "utf-8")
 
@@ -206,7 +210,7 @@ MAKERS: dict[str, Callable[[Path, str], None]] = {
     ".json": _json, ".jsonl": _json, ".ndjson": _json, ".parquet": _parquet, ".eml": _mail, ".mbox": _mailbox,
     ".zip": _zip, ".tar": _tar, ".tgz": _tar, ".gz": _gzip, ".log": _text, ".rst": _text, ".org": _text, ".tex": _text,
     ".odt": _open_document, ".ipynb": _notebook, ".py": _code,
-    ".adoc": _text, ".wiki": _text, ".1": _text, ".yaml": _text, ".xml": _xml, ".rtf": _rich_text, ".vtt": _subtitles,
+    ".adoc": _text, ".wiki": _text, ".1": _manual, ".yaml": _text, ".xml": _xml, ".rtf": _rich_text, ".vtt": _subtitles,
     ".ics": _calendar, ".png": _picture, ".msg": _outlook,
 }  # fmt: skip
 BINARY = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
