@@ -47,7 +47,7 @@ def index(
 ) -> None:
     """Make the index equal to its input: new documents are added, changed ones redone, missing ones removed.
 
-    Reads .txt .log .md .rst .org .adoc .wiki .tex .mdx .qmd .rmd .html .pdf .docx .odt .odp .pptx .xlsx .xls
+    Reads .txt .log .md .rst .org .adoc .wiki .man .1 .tex .mdx .qmd .rmd .html .pdf .docx .odt .odp .pptx .xlsx .xls
     .ods .epub .rtf .xml .nxml .fb2 .vtt .srt .ics .vcf .csv .tsv .json .jsonl .parquet .ipynb .py .yaml .toml .eml
     .msg .mbox .zip .tar .gz .bz2 .xz .zst and other source code, and pictures if conspectus[ocr] is installed, on
     disk or behind a URL (https://..., s3://...). Files of other formats are skipped. Unreadable files are listed by:

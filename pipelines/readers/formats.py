@@ -34,9 +34,10 @@ WITH_PICTURES = frozenset(".docx .pptx .xlsx .xlsm .odt .odp .ods .epub .html .h
 """Suffixes of files whose pictures can be read too."""
 
 READERS: Mapping[str, tuple[str, str]] = {
-    **dict.fromkeys((".txt", ".log", ".man", *(f".{number}" for number in range(1, 10))), ("plain", "read_plain")),
+    **dict.fromkeys((".txt", ".log"), ("plain", "read_plain")),
     ".md": ("markdown", "read_markdown"),
     **dict.fromkeys((".rst", ".org", ".adoc", ".asciidoc", ".wiki", ".mediawiki"), ("markdown", "read_markup")),
+    **dict.fromkeys((".man", *(f".{section}" for section in range(1, 10))), ("markdown", "read_manual")),
     ".tex": ("markup", "read_latex"),
     **dict.fromkeys((".markdown", ".mdx", ".qmd", ".rmd"), ("markdown", "read_markdown")),
     **dict.fromkeys((".html", ".htm", ".xhtml"), ("web.page", "read_html")),
@@ -84,8 +85,8 @@ CONTAINERS = frozenset({".eml", ".msg", ".mbox", ".zip", ".tar", ".tgz"}) | PACK
 _NOT_LISTED = frozenset(
     {
         *CODE,
-        *".xlsm .xlsb .markdown .asciidoc .mediawiki .jats .dbk .htm .xhtml .ndjson".split(),
-        *".man .1 .2 .3 .4 .5 .6 .7 .8 .9 .tgz .yml .ini .cfg .conf .patch .diff".split(),
+        *".2 .3 .4 .5 .6 .7 .8 .9 .xlsm .xlsb .markdown .asciidoc .mediawiki .jats .dbk .htm .xhtml .ndjson".split(),
+        *".tgz .yml .ini .cfg .conf .patch .diff".split(),
         *PICTURES,
         "",
     }

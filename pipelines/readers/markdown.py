@@ -4,8 +4,8 @@ What is not content is left out: comments, pictures, raw tags, marks of footnote
 paragraph stay, because notes often have one thought a line. The additions of Obsidian are read as it shows them: links
 to pages, properties (`Owner:: Ada`), comments between %%, callouts.
 
-AsciiDoc, Org, reStructuredText and MediaWiki markup become Markdown first: a table of rules for each format replaces
-lines and short spans; what they do not know stays as it is written. Nothing is included or run.
+AsciiDoc, Org, reStructuredText, MediaWiki markup and manual pages become Markdown first: a table of rules for each
+format replaces lines and short spans; what they do not know stays as it is written. Nothing is included or run.
 """
 
 import re
@@ -23,7 +23,7 @@ import regex
 import yaml
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.formats import readable_suffix
-from conspectus.pipelines.readers.plain import numbered_parts, read_whole
+from conspectus.pipelines.readers.plain import numbered_parts, read_plain, read_whole
 from conspectus.pipelines.readers.rows import Draft, Row, as_title, labelled, markdown_table, strings
 from conspectus.pipelines.readers.web.page import add_elements, parse_page
 from conspectus.storage.settings import InputSettings
@@ -297,10 +297,7 @@ def read_markup(path: Path, settings: InputSettings) -> Iterator[Row]:
     text = _underlined(text) if form == "rst" else text
     for rule, by in _COMPILED[form]:
         text = rule.sub(by, text)
-    draft = Draft(settings)
-    add_markdown(draft, text)
-    first = next((place.label for place in draft.places if place.level == 1), None)
-    yield draft.row(as_title(title[1] if title else None) or first, {})
+    yield _row(text, title[1] if title else None, settings)
 
 
 def _underlined(text: str) -> str:
@@ -333,3 +330,82 @@ def _slug(name: str) -> str:
     'how-to-mend-a-pump'
     """
     return re.sub(r"[^\w\- ]", "", name.lower()).strip().replace(" ", "-")
+
+
+def _row(text: str, title: str | None, settings: InputSettings, level: int = 1) -> Row:
+    draft = Draft(settings)
+    add_markdown(draft, text)
+    first = next((place.label for place in draft.places if place.level == level), None)
+    return draft.row(as_title(title) or first, {})
+
+
+_MANUAL = re.compile(r"^\.[ \t]*(?:TH|Dd|SH|Sh)\b", re.M)
+_ESCAPE = re.compile(
+    r"\\f(?:\[[^\]\n]*\]|\(..|.)|\\s[-+]?\d+|\\[&|^/,:%]|\\\*?\((..)|\\\*?\[([^\]\n]*)\]|\\(.)|\\$", re.M
+)
+_SIGNS = {
+    "em": "—", "en": "–", "bu": "•", "co": "©", "rs": "\\", "aq": "'", "dq": '"', "lq": "“", "rq": "”", "oq": "‘",
+    "cq": "’", "hy": "-", "ti": "~", "ha": "^", "R": "®", "->": "→", "-": "-", "e": "\\", "~": " ", " ": " ", "0": " ",
+    "'": "'",
+}  # fmt: skip
+_WORDS = re.compile(r'"((?:[^"\n]|"")*)"?|(\S+)')
+_HEADINGS = {"SH": "##", "Sh": "##", "SS": "###", "Ss": "###"}
+_FONTS = frozenset("B I R BR RB BI IB IR RI SM SB".split())
+_MDOC = frozenset("Nm Nd Ar Pa Cm Op Xr Em Sy Ev Dv Li Ic Va Fa Ql Dq Sq Fl Bq Pq".split())
+
+
+def read_manual(path: Path, settings: InputSettings) -> Iterator[Row]:
+    """Yield a manual page (roff): sections as places, an option with its description; any other file as text."""
+    text = read_whole(path, settings)
+    if not _MANUAL.search(text):
+        yield from read_plain(path, settings)
+        return
+    out: list[str] = []
+    title, is_term, is_filled = None, False, True
+
+    def say(said: str) -> None:
+        nonlocal is_term
+        if is_term:
+            out.extend(("", f"{said}:"))
+            is_term = False
+        elif is_filled and out and out[-1] and said:
+            out[-1] += f" {said}"
+        else:
+            out.append(said)
+
+    for line in text.split("\n"):
+        if not line.startswith((".", "'")):
+            say(_plain(line))
+            continue
+        name, _, rest = line[1:].strip().partition(" ")
+        words = [_plain(found[1] if found[2] is None else found[2]) for found in _WORDS.finditer(rest)]
+        if name in ("TH", "Dt") and words:
+            title = f"{words[0]}({words[1]})" if len(words) > 1 else words[0]
+        elif name in _HEADINGS:
+            out += ["", f"{_HEADINGS[name]} {' '.join(words)}", ""]
+        elif name in ("TP", "TQ"):
+            is_term = True
+        elif name in ("IP", "It") and words:
+            is_term = True
+            say(words[0] if name == "IP" else _flags(words))
+        elif name in ("PP", "P", "LP", "Pp", "sp", "IP", "br"):
+            out.append("")
+        elif name in ("nf", "EX", "fi", "EE") and is_filled != (name in ("fi", "EE")):
+            is_filled = name in ("fi", "EE")
+            out += ["```", ""] if is_filled else ["", "```"]
+        elif name in _FONTS or name in _MDOC:
+            alternate = len(name) == 2 and name in _FONTS and name not in ("SM", "SB")
+            say("".join(words) if alternate else _flags([name, *words]) if name in _MDOC else " ".join(words))
+    yield _row("\n".join(out), title, settings, level=0)
+
+
+def _flags(words: Sequence[str]) -> str:
+    """Return the words of a line of mdoc without the names of macros, with - before flags."""
+    shown = (f"-{word}" if before == "Fl" else word for before, word in zip(["", *words], words, strict=False))
+    return " ".join(word for word in shown if word.lstrip("-") not in _MDOC)
+
+
+def _plain(text: str) -> str:
+    """Return text without the escapes of roff."""
+    text = _ESCAPE.sub(lambda found: _SIGNS.get(found[1] or found[2] or found[3] or "", ""), text)
+    return re.sub(r"([*_`<\[])", r"\\\1", text)

@@ -1,4 +1,4 @@
-"""AsciiDoc, Org and MediaWiki markup: what a person reads, without the marks."""
+"""AsciiDoc, Org, MediaWiki markup and manual pages: what a person reads, without the marks."""
 
 from pathlib import Path
 
@@ -61,6 +61,20 @@ WIKI = """{{Infobox light
 |}
 [[Category:Lights]]
 """
+MAN = r""".TH FETCH 1 "May 2024"
+.SH NAME
+fetch \- copy *it*
+.SH OPTIONS
+.TP
+.BI \-\-since " DAY"
+Leave out what is older than
+.IR DAY .
+.PP
+.nf
+a
+b
+.fi
+"""
 
 
 def test_asciidoc(tmp_path: Path) -> None:
@@ -89,12 +103,21 @@ def test_wiki(tmp_path: Path) -> None:
     )
 
 
+def test_a_manual_page_and_what_only_looks_like_one(tmp_path: Path) -> None:
+    row = row_of(tmp_path / "a.1", MAN)
+    assert (row.title, headings(row)) == ("FETCH(1)", [("NAME", 2), ("OPTIONS", 2)])
+    assert row.text == (
+        "NAME\n\nfetch - copy *it*\n\nOPTIONS\n\n--since DAY: Leave out what is older than DAY.\n\n```\na\nb\n```"
+    )
+    assert row_of(tmp_path / "app.log.1", "12:00 started\n.no\n").text == "12:00 started\n.no\n"
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("a.adoc", "= " + " " * 60_000 + "x"), ("a.adoc", "|===\n" * 6_000), ("a.wiki", "{|\n| a\n" * 6_000),
         ("a.wiki", "{{a|b={{" * 6_000), ("a.wiki", "<!-- <ref>" * 6_000),
-        ("a.org", ":PROPERTIES:\n:a: b\n" * 6_000),
+        ("a.org", ":PROPERTIES:\n:a: b\n" * 6_000), ("a.1", ".SH x\n.TP\n" + "\\f" * 40_000),
     ],
 )  # fmt: skip
 def test_hostile_files_are_read_in_linear_time(tmp_path: Path, name: str, text: str) -> None:
