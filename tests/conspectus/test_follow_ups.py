@@ -22,7 +22,7 @@ CONVERSATIONS = {
     "institute": ("Who founded the Tidal Institute?", "Where was she born?", "And when?"),
     "causeway": ("Who built the Lowmere Causeway?", "Where did he grow up?"),
     "lifeboat": ("Who designed the Constant Anna?", "Which other ships did she design?"),
-    "place": ("Where does the Constant Anna stand?", "And when was it built?", "Who gave it?"),
+    "place": ("Who gave the Constant Anna?", "And when was it built?", "Where does it stand?"),
     "unknown": ("Which moons has Jupiter?", "Who founded the Tidal Institute?", "When did he found it?"),
 }
 METHOD = "auto"
