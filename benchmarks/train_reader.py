@@ -11,8 +11,8 @@ languages is asked them as well, every question in one other language.
 A statement is an example of an answer if it contains an accepted string and, where the evidence is known, a part of it.
 Every answerable question is used a second time without the statements that contain an answer: what is left are its
 hardest negatives, neighbours of the answer, as in documents that do not have it. Fitted are logistic regressions,
-whether a statement answers, and whether the best statements do. Each collection is left out in turn to
-measure them; what is written, by default to query/answer_writing/reader_weights.json, is learned from all of them.
+whether a statement answers, and whether the best statements do. Each collection is left out in turn to measure them;
+what is written, by default to query/answer_writing/reader_weights.json, is learned from all of them.
 
 Printed are the figures by collection and the reliability diagram: how many of the answers with some probability are
 right. Questions asked of the encoder of many languages have weights of their own: those of the encoder of English, but
@@ -88,7 +88,7 @@ collections left out are the same with and without it."""
 AGAINST = frozenset({
     "missing name", "missing everywhere", "rank", "margin", "lacks the kind", "distance to the kind",
     "negation differs", "missing meaning", "lacks the measure",
-    "at another time", *(f"asks {kind}, lacks it" for kind in ("who", "when", "where", "how many")),
+    "at another time", *(name for name in ANSWER_FEATURES if name.endswith(", lacks it")),
 })  # fmt: skip
 """Features that cannot speak for an answer."""
 

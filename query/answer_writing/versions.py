@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import regex
-from conspectus.query.answer_writing.asked import Asked
+from conspectus.query.answer_writing.asked import NUMBERED, Asked
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
 from conspectus.storage.records import Document
@@ -43,7 +43,6 @@ _CLAUSE = regex.compile(
     regex.I,
 )
 _OWN_NUMBER = regex.compile(r"(?P<number>\d+(?:\.\d+)+)\s")
-_ANY_NUMBER = regex.compile(r"\d[\d.]*")
 _HEAD = 300
 """Characters at the beginning of a document in which its date is looked for."""
 _CLOSE = 2.0
@@ -79,12 +78,9 @@ def _cited(text: str) -> set[str]:
 
 def lost_clause(question: str, quotes: "Sequence[Quote]") -> str:
     """Return the number of a clause that a question asks for and no quote has, "" if there is none."""
-    told = {number for quote in quotes for text in (quote.text, *quote.excerpt.context) for number in _numbers(text)}
-    return next((number for number in sorted(_cited(question)) if number not in told), "")
-
-
-def _numbers(text: str) -> list[str]:
-    return [number.rstrip(".") for number in _ANY_NUMBER.findall(text)]
+    texts = (text for quote in quotes for text in (quote.text, *quote.excerpt.context))
+    told = {number for text in texts for number in NUMBERED.findall(text)}
+    return min(_cited(question) - told, default="")
 
 
 def _says_later(context: Context, asked: Asked, quote: "Quote", best: "Quote") -> bool:
