@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -116,8 +118,15 @@ def ask_api(environment: dict[str, str], path: str, body: dict[str, Any] | None 
         json.dumps(body or {}).encode(),
         {"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=LIMIT) as reply:  # noqa: S310  (our own server)
-        return json.load(reply)
+    deadline = time.monotonic() + LIMIT
+    while True:
+        try:
+            with urllib.request.urlopen(request, timeout=LIMIT) as reply:  # noqa: S310  (our own server)
+                return json.load(reply)
+        except urllib.error.HTTPError as error:  # 503: its database is locked; Prefect's own client asks again too
+            if error.code != HTTPStatus.SERVICE_UNAVAILABLE or time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
 
 
 def flow_runs(environment: dict[str, str]) -> list[dict[str, Any]]:
