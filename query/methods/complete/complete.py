@@ -40,6 +40,8 @@ from conspectus.storage.text.words import stem
 
 _SHOWN = 20
 """The most rows or values that an answer lists, and the most rows that it cites."""
+_ALL_SHOWN = 30
+"""The most rows or values that are all shown: nobody wants the first 20 of 24."""
 _LONGEST_ROW = 240
 """Characters of a row that are shown and cited."""
 _MOST_SETS = 50
@@ -336,7 +338,7 @@ class _Writer:
         plan, result = self._plan, self._result
         assert plan.group is not None
         cells = self._table.columns[plan.group].cells
-        shown = result.groups[:_SHOWN]
+        shown = result.groups[: _shown(len(result.groups))]
         best = "; " + self._said("best of", plan.best, result.compared) if plan.best else ""
         if plan.best:
             self.short = " / ".join(cells[group.cell] for group in shown if group.cell is not None)
@@ -345,7 +347,7 @@ class _Writer:
             yield f"- {cells[group.cell or 0]}: {self._number(group)} ({len(group.rows)}){self._marks(group.rows[:1])}"
 
     def _first(self, count: int) -> str:
-        return f" {self._said('first of', _SHOWN, count)}" if count > _SHOWN else ""
+        return f" {self._said('first of', _SHOWN, count)}" if count > _shown(count) else ""
 
     def _values(self, column: int) -> Iterator[str]:
         codes = self._table.columns[column].codes
@@ -355,7 +357,7 @@ class _Writer:
         cells = self._table.columns[column].cells
         head = f"{len(values)} {self._said('values', self._name(column))}"
         yield f"{head} ({self._of_all()}):{self._first(len(values))}"
-        for at in order[:_SHOWN]:
+        for at in order[: _shown(len(order))]:
             yield f"- {cells[int(values[at])]} ({int(uses[at])}){self._marks(rows[[int(firsts[at])]])}"
         if len(values) == 1:
             self.short = cells[int(values[0])]
@@ -375,7 +377,7 @@ class _Writer:
                 dict.fromkeys(named.cells[code] for code in named.codes[rows].tolist() if code >= 0)
             )
         yield f"{head}:{self._first(len(rows))}"
-        for row in rows[:_SHOWN].tolist():
+        for row in rows[: _shown(len(rows))].tolist():
             span = self._span(row)
             yield f"- {' '.join(self._text(row, span).split())}{self._marks(np.array([row]))}"
 
@@ -405,6 +407,11 @@ class _Writer:
         """Return the marks of citations of rows, of the first ones if there are many."""
         numbers = (self.citations.number(self._span(row)) for row in rows[:_SHOWN].tolist())
         return " " + "".join(f"[{number}]" for number in numbers if number)
+
+
+def _shown(count: int) -> int:
+    """Return how many of some rows or values are listed."""
+    return count if count <= _ALL_SHOWN else _SHOWN
 
 
 def _named(table: Table) -> str:

@@ -27,7 +27,7 @@ _APART = regex.compile(
     r"(?i)['’]s\b|(?<=\S)['’](?=\p{L})|[?!¿¡,;:()\"“”„«»…？！，。、；：（）「」『』《》؟،؛]|\.(?=\s|$)"
 )
 _BESIDE_CHARACTERS = regex.compile(rf"(?<=\S)(?={CHARACTER.pattern})|(?<={CHARACTER.pattern})(?=\S)")
-_OF_COLUMNS = frozenset(("quantity", "price", "key", "sender", "totals"))
+_OF_COLUMNS = frozenset(("quantity", "price", "key", "sender", "person", "totals"))
 """Roles of words in the names of columns and in cells."""
 BEST = ("most", "least", "highest", "lowest", "latest", "earliest", "dearest", "cheapest")
 """Roles of words for the largest and the smallest."""

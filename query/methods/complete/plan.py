@@ -9,6 +9,7 @@ something that a table does not have is never answered with another total of it.
 3. `_operation`: what is counted, added, compared or listed.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, zip_longest
@@ -42,12 +43,15 @@ from conspectus.query.methods.complete.question_words import (
 from conspectus.query.methods.complete.sets import SENDER, TITLE, Table, yes_and_no
 from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of, units_of
 from conspectus.query.methods.complete.vocabulary import Vocabulary
+from conspectus.query.question.kinds import kind_of
 from conspectus.storage.text.literals import Literal as DateOrNumber
 from conspectus.storage.text.literals import parse_literal
 
 MOST_TOKENS = 40
 """Words of a question that can have a plan."""
 _LONGEST_CODE = 12
+_MANY_NAMES = 3
+"""Cells of one column that are named by a question of which no other word has to be known: it asks for their rows."""
 _SETS = frozenset(
     ("rows", "readings", "documents", "messages", "headings", "columns", "people", "organisations", "places", "thing")
 )
@@ -140,12 +144,20 @@ class _Reading:
         which = next((mark for mark in self.marks if "which" in mark.roles), None)
         if which is None:
             return None
+        if title is None and kind_of(joined(self._tokens)) == "who":
+            return self._names()
         own, last = self._own_sets(), which.last
         noun = next((each for each in self.marks if each.first >= last and (each.of_table or each.roles & own)), None)
         if noun is None or noun.column is None or noun.cells or yes_and_no(self._table.columns[noun.column]):
             return title
         # "Which has the longest cable?" does not ask for the cable.
         return noun.column if noun.first == last or self._tokens[which.first].casefold() != "which" else title
+
+    def _names(self) -> int | None:
+        """Return the first column of texts, which names the rows."""
+        table = self._table
+        texts = (at for at, column in enumerate(table.columns) if not table.numbers[at] and not table.days[at])
+        return next(texts, None)
 
     def _conditions(self) -> tuple[tuple[Condition, ...], list[Mark], int | None]:
         """Return the conditions, the marks of columns that are none of them, and the column after "per"."""
@@ -281,8 +293,9 @@ class _Reading:
     def _check_words(self) -> None:
         """Raise Unclear if a word of the question is not accounted for."""
         known = {place for mark in self.marks for place in range(mark.first, mark.last)}
+        many = self._names_many()
         for place, token in enumerate(self._tokens):
-            if place not in known and any(key not in self._plain for key in keys_of(token)):
+            if not many and place not in known and any(key not in self._plain for key in keys_of(token)):
                 raise Unclear(f"what {joined([token])!r} is, is not known")
         nouns = [noun for mark, noun in pairwise(self.marks) if mark.roles & _ASKING and not noun.roles & _ASKING]
         for mark in self.marks:
@@ -296,18 +309,29 @@ class _Reading:
             if mark.roles & _UNSETTLED or (mark.roles and mark.roles <= {*TESTS, "per", BEHIND} and not preposition):
                 raise Unclear(f"what {words!r} means here, is not clear")
 
+    def _names_many(self) -> bool:
+        """Return whether rows are asked for by so many names that no other word has to be known."""
+        named = Counter(mark.column for mark in self.marks if mark.cells)
+        return max(named.values(), default=0) >= _MANY_NAMES and not self._roles & {"sum", "mean", "count", *BEST}
+
     def _own_sets(self) -> set[str]:
         """Return the roles of words that mean the rows of the set."""
         kind = self._table.kind
         own = {kind, "columns"} if kind == "rows" else {kind}
-        own |= {"readings"} if kind == "rows" and self._reading() is not None else set()
+        own |= {"people", "thing"} if kind == "rows" and self._lists_people() else set()
+        own |= {"readings"} if kind == "rows" and any(self._measured()) else set()
         return own | ({"thing"} if kind == "statements" else {*self._table.names} if kind == "entities" else set())
 
-    def _reading(self) -> int | None:
-        """Return the column of the only number of a row, which is what was read or measured."""
+    def _lists_people(self) -> bool:
+        """Return whether each row is a person: the first column of texts is called so, and differs in all rows."""
+        at = self._names()
+        column = self._table.columns[at] if at is not None else None
+        return column is not None and len(column.cells) == len(column.codes) and has_word(column.name, "person")
+
+    def _measured(self) -> list[bool]:
+        """Return which columns are numbers that were read or measured."""
         table = self._table
-        numeric = [at for at, each in enumerate(table.numbers) if each and not table.names_things[at]]
-        return numeric[0] if len(numeric) == 1 else None
+        return [bool(each) and not named for each, named in zip(table.numbers, table.names_things, strict=True)]
 
     def _mentioning(self) -> Plan:
         """Return the plan for the rows whose texts have the words of the question that are no words of questions."""
@@ -382,9 +406,13 @@ class _Reading:
         if len(labels) + len(measures) > 1 and not conditions:
             raise Unclear("several columns are named")
         if labels and not measures and not (conditions and (named or (several and table.kind == "statements"))):
-            return replace(plan, target=labels[0]) if len(labels) == 1 else plan
+            by_row = bool(roles & self._own_sets() & {"people"})  # "everybody's slot" has the names beside it
+            return replace(plan, target=labels[0]) if len(labels) == 1 and not by_row else plan
         columns = any(mark.column is not None and not mark.cells for mark in self.marks)
-        if conditions and (columns or named or "list" in roles or table.kind in ("statements", "messages")):
+        if conditions and (
+            columns or named or "list" in roles or table.kind in ("statements", "messages") or self._names_many()
+        ):
+            measures = [at for at in measures if at not in given]
             return replace(plan, measure=measures[0] if len(measures) == 1 else None)
         if (named and roles & {"list", "which"}) or (measures and "list" in roles):
             return plan
@@ -466,7 +494,8 @@ class _Reading:
         things = self._roles & self._own_sets()
         if noun is None and not things:
             raise Unclear("what is counted, is not clear")
-        if noun is not None and not noun.named and (noun.cells or noun.column in measures):
+        of_readings = "readings" in things
+        if noun is not None and not noun.named and (noun.cells or noun.column in measures) and not of_readings:
             if len(measures) == 1 and not labels:
                 return self._added(replace(plan, operation="sum", measure=measures[0]))
             counted = [
@@ -486,5 +515,6 @@ class _Reading:
             raise Unclear("what is counted, is not clear")
         if labels and (labels[0] == plan.group or (named and (noun is None or noun.column != labels[0]))):
             raise Unclear("what is counted, is not clear")
-        measure = self._reading() if "readings" in things else None
+        measured = self._measured()
+        measure = measured.index(True) if of_readings and sum(measured) == 1 else None
         return replace(plan, operation="count", target=labels[0] if labels else None, measure=measure)
