@@ -126,7 +126,7 @@ class Complete(ModelMethod):
         context, sets = self._context, self._sets(question, language)
         tried = [plan_for(tokens, table, _vocabulary(context, table, language), language) for table in sets]
         plans = [plan for plan in tried if isinstance(plan, Plan)]
-        plans = [plan for plan in plans if plan.table.kind != "entities"] or plans
+        plans = [plan for plan in plans if plan.table.kind not in ("entities", "lines")] or plans
         if not plans:
             refused = [plan for plan in tried if isinstance(plan, NoPlan)]
             return max(refused, key=lambda plan: (plan.matched, plan.beyond), default=NoPlan("there is no such set"))

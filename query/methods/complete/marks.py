@@ -143,6 +143,8 @@ class Marker:
             return Mark(first, last, roles & {*BEST, "sum", "mean", "count"}, column=next(iter(found.columns)))
         if found.cells:
             return self._by_column_before(first, last, found.cells)
+        if cells := self._at_clock(keys):
+            return Mark(first, last, column=next(iter(cells))[0], cells=frozenset(code for _, code in cells))
         if days := day_of(text):
             return Mark(first, last, days=days)
         if "month" in roles:
@@ -153,6 +155,15 @@ class Marker:
         if roles:
             return Mark(first, last, roles)
         return Mark(first, last, named=True) if found.named else None
+
+    def _at_clock(self, keys: Sequence[str]) -> set[Cell]:
+        """Return the cells of the only column of dates that have a time such as 23:02 or 23:02:41."""
+        dated = [at for at, days in enumerate(self._table.days) if days]
+        if len(dated) != 1 or not 2 <= len(keys) <= 3 or not all(key.isdigit() and len(key) == 2 for key in keys):
+            return set()
+        time = ":".join(keys)
+        cells = enumerate(self._table.columns[dated[0]].cells)
+        return {(dated[0], code) for code, cell in cells if cell[10:].lstrip("T ").startswith(time)}
 
     def _by_column_before(self, first: int, last: int, cells: frozenset[Cell]) -> Mark:
         """Return the mark of a cell that several columns have: that of the column named before or after it."""

@@ -44,6 +44,7 @@ from conspectus.query.methods.complete.sets import SENDER, TITLE, Table, yes_and
 from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of, units_of
 from conspectus.query.methods.complete.vocabulary import Vocabulary
 from conspectus.query.question.kinds import kind_of
+from conspectus.storage.text.analysis import stem_in_language
 from conspectus.storage.text.literals import Literal as DateOrNumber
 from conspectus.storage.text.literals import parse_literal
 
@@ -222,6 +223,8 @@ class _Reading:
         test = next((test for test in TESTS if test in roles), None)
         dated = [at for at, days in enumerate(self._table.days) if days]
         last = mentioned[-1].column if mentioned else None
+        if test is None and mentioned and mentioned[-1].last == marks[0].first and self._has_numbers(mentioned[-1]):
+            test = "exactly"  # "level 3"
         if marks[0].number and not self._is_year(marks[0], test, dated):
             if test is None or test in ("after", "since", "before"):
                 raise Unclear(f"what {marks[0].number} is, is not said")
@@ -293,9 +296,11 @@ class _Reading:
     def _check_words(self) -> None:
         """Raise Unclear if a word of the question is not accounted for."""
         known = {place for mark in self.marks for place in range(mark.first, mark.last)}
-        many = self._names_many()
-        for place, token in enumerate(self._tokens):
-            if not many and place not in known and any(key not in self._plain for key in keys_of(token)):
+        known |= {self._thing_counted()}
+        above = {stem_in_language(key, self._language) for text in self._table.above for key in keys_of(text)}
+        for place, token in enumerate(self._tokens) if not self._names_many() else ():
+            keys = keys_of(token) if place not in known else ()
+            if any(key not in self._plain and stem_in_language(key, self._language) not in above for key in keys):
                 raise Unclear(f"what {joined([token])!r} is, is not known")
         nouns = [noun for mark, noun in pairwise(self.marks) if mark.roles & _ASKING and not noun.roles & _ASKING]
         for mark in self.marks:
@@ -313,6 +318,12 @@ class _Reading:
         """Return whether rows are asked for by so many names that no other word has to be known."""
         named = Counter(mark.column for mark in self.marks if mark.cells)
         return max(named.values(), default=0) >= _MANY_NAMES and not self._roles & {"sum", "mean", "count", *BEST}
+
+    def _thing_counted(self) -> int:
+        """Return the place of the noun after "how many", which statements need not say ("pupils" who "sing alto")."""
+        if self._table.kind != "statements" or not any(mark.cells or mark.is_value for mark in self.marks):
+            return -1
+        return next((mark.last for mark in self.marks if "count" in mark.roles), -1)
 
     def _own_sets(self) -> set[str]:
         """Return the roles of words that mean the rows of the set."""
@@ -408,7 +419,9 @@ class _Reading:
         if labels and not measures and not (conditions and (named or (several and table.kind == "statements"))):
             by_row = bool(roles & self._own_sets() & {"people"})  # "everybody's slot" has the names beside it
             return replace(plan, target=labels[0]) if len(labels) == 1 and not by_row else plan
-        columns = any(mark.column is not None and not mark.cells for mark in self.marks)
+        columns = any(
+            mark.column is not None and (not mark.cells or table.days[mark.column] is not None) for mark in self.marks
+        )  # or what happened at a time
         if conditions and (
             columns or named or "list" in roles or table.kind in ("statements", "messages") or self._names_many()
         ):
@@ -487,6 +500,8 @@ class _Reading:
     def _count(self, plan: Plan, measures: Sequence[int | None], labels: Sequence[int | None], named: bool) -> Plan:
         """Return the plan of a number: of rows, of different cells, or a sum where the rows count already."""
         table = self._table
+        if table.kind == "statements" and plan.conditions and not measures and len(labels) < 2:
+            return replace(plan, operation="count", target=next(iter(labels), None))
         count = next(mark for mark in self.marks if "count" in mark.roles)
         noun = next((mark for mark in self.marks if mark.first >= count.last and mark.of_table), None)
         if noun is None and self._language in _NOUN_FIRST:

@@ -72,6 +72,7 @@ class Table:
         owners: For each row the number of its document.
         starts: For each row its first character in the document.
         ends: For each row the character after its last.
+        above: The headings above its rows.
         left_out: The number of rows of totals that are not among its rows.
         lost: The number of rows of its files that could not be read.
         beside: The number of documents in the folders of its rows that have another form.
@@ -84,6 +85,7 @@ class Table:
     owners: Ints
     starts: Ints
     ends: Ints
+    above: tuple[str, ...] = ()
     left_out: int = 0
     lost: int = 0
     beside: int = 0
@@ -167,6 +169,7 @@ class Rows:
     def __init__(self, kind: str, *names: str) -> None:
         self.kind = kind
         self.names: dict[str, None] = dict.fromkeys(names)
+        self.above: dict[str, None] = {}
         self.left_out = 0
         self.lost = 0
         self.beside = 0
@@ -201,8 +204,9 @@ class Rows:
                 columns.append(Column(name, tuple(cells), codes))
         names, documents = tuple(self.names), tuple(self._documents)
         return Table(
-            self.kind, names, tuple(columns), documents, owners, starts, ends, self.left_out, self.lost, self.beside
-        )
+            self.kind, names, tuple(columns), documents, owners, starts, ends, tuple(self.above), self.left_out,
+            self.lost, self.beside,
+        )  # fmt: skip
 
 
 _Row = tuple[int, int, dict[str, str]]
@@ -225,10 +229,12 @@ def tables(index: StoredIndex) -> tuple[Table, ...]:
             if cells:
                 rows.add(document.id, 0, document.n_chars, cells)
             continue
-        for kind, place, label, columns, found in _in_document(document):
+        for kind, place, label, columns, each in _in_document(document):
+            found = list(each)
             same = [""] if kind == "messages" else map(str.casefold, columns)
             rows = made.setdefault((kind, *same), Rows(kind))
             names = (document.title, PurePosixPath(file).stem, label)
+            rows.above |= dict.fromkeys(sections_at(document.places, found[0][0]) if found else ())
             rows.names |= {name: None for name in names if name and name.count(" ") < _LONGEST_NAME}
             rows.lost += lost[file]
             for start, end, cells in found:
@@ -380,18 +386,19 @@ def _is_total(cells: Mapping[str, str]) -> bool:
 
 @per_index
 def lines(index: StoredIndex) -> Table:
-    """Return the lines of log files."""
+    """Return the lines of log files and the records of JSON lines that have a line of text."""
     rows = Rows("lines", "log")
     sizes = index.arrow(Document, "uri", "n_chars").to_pylist()
     if sum(row["n_chars"] for row in sizes if _is_log(row["uri"])) <= _MOST_OF_LOGS:
         for document in index.each(Document):
-            for line in _LINES.finditer(document.text) if _is_log(document.uri) else ():
-                rows.add(document.id, line.start(), line.end(), {DOCUMENT: document.title})
+            if _is_log(document.uri) and not is_message(document):
+                for line in _LINES.finditer(document.text):
+                    rows.add(document.id, line.start(), line.end(), {DOCUMENT: document.title})
     return rows.table()
 
 
 def _is_log(uri: str) -> bool:
-    return uri.partition("#")[0].casefold().endswith(".log")
+    return uri.partition("#")[0].casefold().endswith((".log", ".jsonl"))
 
 
 @per_index
