@@ -127,8 +127,10 @@ class Complete(ModelMethod):
         tried = [plan_for(tokens, table, _vocabulary(context, table, language), language) for table in sets]
         plans = [plan for plan in tried if isinstance(plan, Plan)]
         plans = [plan for plan in plans if plan.table.kind not in ("entities", "lines")] or plans
+        refused = [plan for plan in tried if isinstance(plan, NoPlan)]
+        if any(plan.matched for plan in refused):  # no line has what is asked of another set
+            plans = [plan for plan in plans if plan.table.kind != "lines" or self._mentioning(plan, language).any()]
         if not plans:
-            refused = [plan for plan in tried if isinstance(plan, NoPlan)]
             return max(refused, key=lambda plan: (plan.matched, plan.beyond), default=NoPlan("there is no such set"))
         most = max(plan.matched for plan in plans)
         plans = [plan for plan in plans if plan.matched == most]
