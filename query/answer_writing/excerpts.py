@@ -64,6 +64,9 @@ _ORDER = regex.compile(
     |\b(?:oublie\w*|ignore\w*)\b[^.!?\n]{0,40}\b(?:instructions|consignes|règles)\b
     |\b(?:olvid\w*|ignor\w*)\b[^.!?\n]{0,40}\b(?:instrucciones|reglas)\b
     |\b(?:if|when)\ (?:any(?:body|one)|some(?:body|one)|(?:an?|the)\ user)\ asks?\b[^.!?\n]{0,80}\b(?:say|answer)\b
+    |\b(?:as\ an?\ (?:ai|assistant|llm|language\ model|chatbot)|als\ (?:ki|sprachmodell)
+     |en\ tant\ qu['’](?:ia|assistant)|como\ (?:ia|asistente|modelo\ de\ lenguaje))\b[^.!?\n]{0,20}
+     \b(?:you|must|du|sie|muss\w*|müss\w*|tu|vous|dois|devez|debes?|tienes)\b
     |\b(?:in\ every\ answer|tell\ the\ user|never\ mention\ this|do\ not\ mention\ this)\b
     |\b(?:rules?|notes?|instructions?|orders?|messages?|attention|notice)\ (?:for|to)\ (?:all\ |any\ |the\ )*
      (?:ai|llms?|language\ models?|assistants?|chatbots?|bots?|agents?)\b

@@ -137,9 +137,25 @@ def read_quotes(context: Context, question: str, passages: Sequence[Passage]) ->
     if not parts_asked(context, question):
         chosen = of_the_one_meant(context, open_question(context, question), chosen)
         chosen = with_versions(context, asked, quotes, definitions_of_others(asked, quotes, chosen))
-    return Found(question, quotes, [_with_heading(context, asked, question, chosen[0]), *chosen[1:]] if chosen else [])
+    best = [_with_heading(context, asked, question, _clause(context, asked, quote)) for quote in chosen[:1]]
+    return Found(question, quotes, [*best, *chosen[1:]])
 
 
+def _clause(context: Context, asked: Asked, quote: Quote) -> Quote:
+    """Return the part of a quote between semicolons that alone has a fact and all that is said of the question."""
+    own = quote.excerpt.shown[0] if quote.excerpt.shown else None
+    if own is None or own.kind != "sentence" or ";" not in own.text or not (asked.is_fact or asked.kind == "what"):
+        return quote
+    row = context.chunk_rows[quote.excerpt.passage.chunk_id]
+    for found in _CLAUSE.finditer(own.text):
+        if quote.covers <= {*context.bm25.analysis.stems(found[0], row)} and kind_in(asked, found[0])[0] is not False:
+            start = own.span.start + found.start()
+            part = Part(replace(own.span, start=start, end=start + len(found[0])), own.kind, found[0])
+            return replace(quote, excerpt=replace(quote.excerpt, shown=(part, *quote.excerpt.shown[1:])))
+    return quote
+
+
+_CLAUSE = regex.compile(r"[^;\s][^;]*")
 _WHICH = regex.compile(
     r"\b(?:which|what|welche\w*|quel\w*|qué|quale|qual|welke?|která|które\w*|какой|hangi)\s(\p{L}+)", regex.I
 )

@@ -28,7 +28,8 @@ from conspectus.query.question.terms import is_content_word
 
 _CHANGES = regex.compile(
     r"\b(?:replac\p{L}+|repeal\p{L}*|struck|delet\p{L}+|amend\p{L}+|insert\p{L}+|omit\p{L}+|substitut\p{L}+|supersed\p{L}+"
-    r"|revok\p{L}+|no longer|shall read|for \p{Quotation_Mark}[^\p{Quotation_Mark}]+\p{Quotation_Mark},? (?:read|put)"
+    r"|revok\p{L}+|becomes?|no longer|shall read"
+    r"|for \p{Quotation_Mark}[^\p{Quotation_Mark}]+\p{Quotation_Mark},? (?:read|put)"
     r"|ersetz\p{L}+|aufgehoben|gestrichen|geändert|eingefügt|entfällt|entfallen|neu gefasst|remplac\p{L}+|abrog\p{L}+"
     r"|supprim\p{L}+|modifi\p{L}+|sustitu\p{L}+|derog\p{L}+|suprim\p{L}+|elimin\p{L}+|sostitui\p{L}+|soppress\p{L}+"
     r"|revog\p{L}+|vervang\p{L}+|vervalt|vervallen|geschrapt|gewijzigd|zastęp\p{L}+|uchyl\p{L}+|skreśl\p{L}+"
@@ -36,6 +37,13 @@ _CHANGES = regex.compile(
     regex.I,
 )
 """Words of a statement that changes another one."""
+_IN_FORCE = regex.compile(
+    r"\b(?:(?:enter|come)s? into (?:force|effect)|takes? effect|(?:is|are) effective|tr(?:itt|eten)\b.{1,60}\bin kraft"
+    r"|entr(?:e|ent|era) en (?:vigueur|vigor)|entra(?:rá|n)? en vigor|entra(?:no)? in vigore|entra(?:m)? em vigor"
+    r"|tree?d(?:t|en)\b.{1,40}\bin werking|wchodzi w życie|yürürlüğe gir\p{L}+|вступа\p{L}+ в силу)\b|生效|施行",
+    regex.I,
+)
+"""Words of a statement that says from when on something holds."""
 _CLAUSE = regex.compile(
     r"(?:\b(?:sections?|clauses?|articles?|paragraphs?|rules?|items?|points?|art\.|abschnitt|ziffer|artikel|klausel|absatz"
     r"|punkt|regel|cláusula|artículo|apartado|regla|articolo|clausola|punto|artigo|bepaling|lid|paragraf|ustęp\p{L}*|madde"
@@ -60,8 +68,15 @@ def with_versions(context: Context, asked: Asked, quotes: "Sequence[Quote]", cho
         and _CHANGES.search(quote.text)
         and any(_clauses(each) & _cited(quote.text) and each is not quote for each in chosen)
     ]
-    later = changes[:2] or [quote for quote in quotes if _says_later(context, asked, quote, chosen[0])][:1]
+    changes = changes[:2] + _since(quotes, changes[:1])
+    later = changes or [quote for quote in quotes if _says_later(context, asked, quote, chosen[0])][:1]
     return [*later, *(quote for quote in chosen if quote not in later)]
+
+
+def _since(quotes: "Sequence[Quote]", changes: "Sequence[Quote]") -> "list[Quote]":
+    """Return the first statement that says from when on the document of a change is in force."""
+    documents = {quote.span.document_id for quote in changes}
+    return [quote for quote in quotes if quote.span.document_id in documents and _IN_FORCE.search(quote.text)][:1]
 
 
 def _clauses(quote: "Quote") -> set[str]:
