@@ -162,11 +162,16 @@ def asked_of(context: Context, text: str) -> Asked:
     question = open_question(context, text)
     bm25, language = context.bm25, question.language
     terms: dict[str, float] = {}
+    dates = dates_in(question.text) if question.time else ()
     frame = frozenset(place for start, end in frame_of(question.text) for place in range(start, end))
     content = [
         (word, stem)
         for word, stem in zip(question.words, question.stems, strict=True)
-        if word.start not in frame and not UNSPACED.match(word.key) and is_content_word(word.key, language)
+        if word.start not in frame
+        and not UNSPACED.match(word.key)
+        and is_content_word(word.key, language)
+        # A year that stands nowhere tells which of the documents holds.
+        and (len(bm25.rows_with(stem)) or not any(each.start <= word.start < each.end for each in dates))
     ]
     listed = shares_of_common_words(language)
     for word, stem in content:

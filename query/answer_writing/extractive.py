@@ -21,7 +21,12 @@ from conspectus.query.answer_writing.second_step import first_steps
 from conspectus.query.answer_writing.section import quotes_of_section
 from conspectus.query.answer_writing.short_answer import expected_answer, short_answer
 from conspectus.query.answer_writing.support import declined, reader_weights, unsupported
-from conspectus.query.answer_writing.versions import definitions_of_others, lost_clause, of_the_one_meant, with_versions
+from conspectus.query.answer_writing.versions import (
+    definitions_of_others,
+    lost_clause,
+    of_the_one_meant,
+    with_versions,
+)
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context

@@ -5,26 +5,20 @@ Nothing is retired silently: both are quoted, the later one first. A document ha
 in its title, its name or its first lines.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import regex
 from conspectus.query.answer_writing.asked import NUMBERED, Asked
+from conspectus.query.answer_writing.excerpts import Part, as_words
+from conspectus.query.answer_writing.features import STATEMENT_FEATURES
+from conspectus.query.answer_writing.quotes import Quote
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
+from conspectus.query.question.question import Question
+from conspectus.query.question.terms import is_content_word
 from conspectus.storage.records import Document
 from conspectus.storage.text.dates import DATE, KEYS
 from conspectus.storage.text.literals import parse_literal
-
-if TYPE_CHECKING:
-    from conspectus.query.answer_writing.quotes import Quote
-
-from collections.abc import Iterator
-
-from conspectus.query.answer_writing.excerpts import Part, as_words
-from conspectus.query.answer_writing.quotes import Quote
-from conspectus.query.question.question import Question
-from conspectus.query.question.terms import is_content_word
 
 _CHANGES = regex.compile(
     r"\b(?:replac\p{L}+|repeal\p{L}*|struck|delet\p{L}+|amend\p{L}+|insert\p{L}+|omit\p{L}+|substitut\p{L}+|supersed\p{L}+"
@@ -38,7 +32,8 @@ _CHANGES = regex.compile(
 )
 """Words of a statement that changes another one."""
 _IN_FORCE = regex.compile(
-    r"\b(?:(?:enter|come)s? into (?:force|effect)|takes? effect|(?:is|are) effective|tr(?:itt|eten)\b.{1,60}\bin kraft"
+    r"\b(?:(?:enter|come)s? into (?:force|effect)|takes? effect|(?:is|are) effective|in force"
+    r"|tr(?:itt|eten)\b.{1,60}\bin kraft"
     r"|entr(?:e|ent|era) en (?:vigueur|vigor)|entra(?:rá|n)? en vigor|entra(?:no)? in vigore|entra(?:m)? em vigor"
     r"|tree?d(?:t|en)\b.{1,40}\bin werking|wchodzi w życie|yürürlüğe gir\p{L}+|вступа\p{L}+ в силу)\b|生效|施行",
     regex.I,
@@ -57,10 +52,12 @@ _CLOSE = 2.0
 """The most by which the logit of a later statement is below that of the best one, unless it is asked what holds now."""
 
 
-def with_versions(context: Context, asked: Asked, quotes: "Sequence[Quote]", chosen: "list[Quote]") -> "list[Quote]":
+def with_versions(context: Context, asked: Asked, quotes: Sequence[Quote], chosen: list[Quote]) -> list[Quote]:
     """Return the chosen quotes after those that change the best ones, or say it later."""
     if not chosen:
         return chosen
+    if asked.time and (then := _of_the_time(context, asked, quotes, chosen[0])):
+        return [then, *(quote for quote in chosen if quote is not then)]
     changes = [
         quote
         for quote in quotes
@@ -73,13 +70,34 @@ def with_versions(context: Context, asked: Asked, quotes: "Sequence[Quote]", cho
     return [*later, *(quote for quote in chosen if quote not in later)]
 
 
-def _since(quotes: "Sequence[Quote]", changes: "Sequence[Quote]") -> "list[Quote]":
+def _of_the_time(context: Context, asked: Asked, quotes: Sequence[Quote], best: Quote) -> Quote | None:
+    """Return what the latest document up to the time that is asked about says, if the best quote's is from later.
+
+    None if the best quote says itself that it is about that time.
+    """
+    documents, last = documents_by_id(context), parse_literal((asked.time and asked.time.last) or "")
+    until = last.high if last else None
+    own = date_of(documents[best.span.document_id])
+    inside = best.features[STATEMENT_FEATURES.index("in the time")]
+    if until is None or own is None or own <= until or inside:
+        return None
+    rarest = max(best.held.told, key=lambda term: asked.rarity[term], default="")
+    dated = [
+        (day, quote.score, quote)
+        for quote in quotes
+        if quote.has_kind and rarest in quote.held.told
+        and (day := date_of(documents[quote.span.document_id])) is not None and day <= until
+    ]  # fmt: skip
+    return max(dated, key=lambda each: each[:2])[2] if dated else None
+
+
+def _since(quotes: Sequence[Quote], changes: Sequence[Quote]) -> list[Quote]:
     """Return the first statement that says from when on the document of a change is in force."""
     documents = {quote.span.document_id for quote in changes}
     return [quote for quote in quotes if quote.span.document_id in documents and _IN_FORCE.search(quote.text)][:1]
 
 
-def _clauses(quote: "Quote") -> set[str]:
+def _clauses(quote: Quote) -> set[str]:
     """Return the numbers of the clauses that a quote is in."""
     own = _OWN_NUMBER.match(quote.text)
     return {found["number"] for text in quote.excerpt.context for found in _CLAUSE.finditer(text)} | (
@@ -91,14 +109,14 @@ def _cited(text: str) -> set[str]:
     return {found["number"] for found in _CLAUSE.finditer(text)}
 
 
-def lost_clause(question: str, quotes: "Sequence[Quote]") -> str:
+def lost_clause(question: str, quotes: Sequence[Quote]) -> str:
     """Return the number of a clause that a question asks for and no quote has, "" if there is none."""
     texts = (text for quote in quotes for text in (quote.text, *quote.excerpt.context))
     told = {number for text in texts for number in NUMBERED.findall(text)}
     return min(_cited(question) - told, default="")
 
 
-def _says_later(context: Context, asked: Asked, quote: "Quote", best: "Quote") -> bool:
+def _says_later(context: Context, asked: Asked, quote: Quote, best: Quote) -> bool:
     """Return whether a later document answers as well as the best quote, with an answer of the same kind."""
     if quote.span.document_id == best.span.document_id:
         return False
@@ -131,7 +149,7 @@ _OF = frozenset("of from von vom aus de du des del della di da van из".split()
 _THE = frozenset("the der die das den dem le la el il los las o a de het".split())
 
 
-def definitions_of_others(asked: Asked, quotes: "Sequence[Quote]", chosen: "list[Quote]") -> "list[Quote]":
+def definitions_of_others(asked: Asked, quotes: Sequence[Quote], chosen: list[Quote]) -> list[Quote]:
     """Return the chosen quotes and, if they say what a name is, what each other document says that it is.
 
     "Nadia Brook is a surgeon", says one document, "The head of operations is Nadia Brook" another: the name may be that
