@@ -28,7 +28,7 @@ from conspectus.query.answer_writing.versions import (
     with_versions,
 )
 from conspectus.query.answering import Assembly, assembling
-from conspectus.query.citations.numbered import Citations
+from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.logistic import probability
 from conspectus.query.question.kinds import kind_of
@@ -39,6 +39,7 @@ from conspectus.query.sayings import name_of_language, saying
 from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step, ignore_pieces
 from conspectus.storage.locators import HEADING, places_at
 from conspectus.storage.records import Span
+from conspectus.storage.text.dates import date_of_document, dates_in
 from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.normalise import title_names
 from conspectus.storage.text.words import stem
@@ -192,6 +193,8 @@ def write_quotes(assembly: Assembly, context: Context, evidence: Evidence, found
     if chosen and chosen[0].held.translated:
         language = context.bm25.analysis.language_of(context.chunk_rows[chosen[0].excerpt.passage.chunk_id])
         lines.append(f"({saying('language of the text', question, name_of_language(language))})")
+    if chosen and (day := _day_of(context, question, chosen[0])):
+        lines.append(f"({saying('date of the document', question, day)})")
     text = "\n".join(lines) or declined(context, question, evidence.passages, found.nearest)
     assembly.add(*evidence.trace)
     assembly.step("read", found.reason or f"{len(chosen)} of {len(found.quotes)} excerpts quoted")
@@ -203,6 +206,14 @@ def write_quotes(assembly: Assembly, context: Context, evidence: Evidence, found
         dropped_citations=citations.dropped,
         span=_short(context, question, chosen),
     )
+
+
+def _day_of(context: Context, question: str, best: Quote) -> str:
+    """Return the date of the document of a quote without one ("We opened today"), if it is asked when; else ""."""
+    if kind_of(question) != "when" or any(dates_in(part.text) for part in best.excerpt.shown):
+        return ""
+    own = date_of_document(documents_by_id(context)[best.span.document_id])
+    return own.first or "" if own and own.precision == "day" else ""
 
 
 REPEATED = "(Quoted: the model only repeated itself, the question or its instructions.)"

@@ -5,10 +5,9 @@ For each sentence the words that at least n sentences have are fixed, for the la
 sentences have that form.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from pathlib import PurePosixPath
 
 import regex
 from conspectus.query.methods.complete.question_words import words_of
@@ -54,21 +53,16 @@ def statements(index: StoredIndex) -> tuple[Table, ...]:
     known = tuple(sorted({*_ALWAYS, *languages}))
     small = frozenset().union(*map(function_words, known)) - _ARTICLES
     made = {form: Rows("statements") for form in _forms([found for *_, found in sentences], small)}
-    own: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
     unclear = set()
     for document, text, start, found in sentences:
         check()
         cells, form = next(((cells, form) for form in made if (cells := _cells(text, found, form, small))), ({}, ()))
         if cells:
             made[form].add(document, start, start + len(text), cells)
-            own[form].add(document)
         if not words_of("not", known).isdisjoint((word.key,) for cell in cells.values() for word in words(cell)):
             unclear.add(form)
-    folders = {each.id: PurePosixPath(each.uri).parent.name for each in index.each(Document)}
     for form, rows in made.items():
         rows.names = {part: None for part in form if part != _OPEN and part not in small}
-        if len(own[form]) >= _LEAST and len(found := {folders[id_] for id_ in own[form]}) == 1:
-            rows.names |= dict.fromkeys(found)  # each file in "pupils" is one
     return tuple(rows.table() for form, rows in made.items() if form not in unclear)
 
 
