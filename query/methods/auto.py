@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from conspectus.query.methods.complete.complete import Complete
 
 _FEW = 0.05
-"""Largest share of the passages that may contain a word which names something in the documents; one always may."""
+"""Largest share of the passages that have a word which names something in the documents; one or two always may."""
+_IN_MANY_LANGUAGES = 0.6
+"""`ABOUT_THE_WHOLE` for the encoder of many languages."""
 _FACTS = frozenset({"when", "where", "who", "how many"})
 """Kinds of questions that some passage answers, or none."""
 _FEW_DOCUMENTS = 3
@@ -111,10 +113,11 @@ class Auto:
             return _first(computed, f"{computed.method}: all its words name something of one set")
         typical = self._typical(question)
         nearest = self._nearest_passage(question)
-        sure = typical >= ABOUT_THE_WHOLE
-        of_one = kind_of(question) in _FACTS or asked_of(self._context, question).numbers
-        is_whole = typical >= nearest and not of_one
-        rare = self._rare_word(question) if is_whole and not sure else ""
+        asked = asked_of(self._context, question)
+        # The encoder of many languages places questions near questions, and far from whole passages.
+        sure = typical >= (_IN_MANY_LANGUAGES if asked.by_many_languages else ABOUT_THE_WHOLE)
+        is_whole = typical >= nearest and kind_of(question) not in _FACTS and not asked.numbers
+        rare = self._rare_word(question, 2 if asked.by_many_languages else 1) if is_whole and not sure else ""
         answerer = self._whole() if is_whole and not rare else self._passages()
         answer = await answerer.answer(question, say)
         return _first(
@@ -123,10 +126,10 @@ class Auto:
             f"{nearest:.2f} with the nearest passage" + (f"; few passages have {rare!r}" if rare else ""),
         )
 
-    def _rare_word(self, question: str) -> str:
-        """Return the first stem of the question that at least one and at most `_FEW` of the passages have, or ""."""
+    def _rare_word(self, question: str, always: int) -> str:
+        """Return the first stem of the question that some but at most `_FEW` of the passages have, or ""."""
         terms = open_question(self._context, question).terms
-        most = max(1, _FEW * len(self._context.chunks))
+        most = max(always, _FEW * len(self._context.chunks))
         return next((stem for stem, rows in zip(terms.stems, terms.chunks, strict=True) if 0 < len(rows) <= most), "")
 
     def _typical(self, question: str) -> float:

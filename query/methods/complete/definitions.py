@@ -10,6 +10,21 @@ from conspectus.storage.records import Document
 
 CLASS, FUNCTION, METHOD, EXCEPTION = KINDS = ("class", "function", "method", "exception")
 """Names of columns of yes and no, and roles in `words.txt`."""
+_NAMES = (
+    "code",
+    "module",
+    "script",
+    "Modul",
+    "Skript",
+    "módulo",
+    "modulo",
+    "moduł",
+    "модуль",
+    "モジュール",
+    "模块",
+    "모듈",
+)
+"""What source code is called, beside files."""
 _BASES = regex.compile(r"class\s+[\w.]+\s*(?:<[^<>]*>)?\s*(?:\(|extends\s|:(?!:)|<)\s*((?:[\w.]+[ ]?,?[ ]?)+)")
 _RAISED = regex.compile(r"(?:Error|Exception|Throwable|Failure)$")
 
@@ -42,7 +57,7 @@ def definitions(index: StoredIndex) -> Table:
     while len(raised) > before:
         before = len(raised)
         raised |= {name for name, every in bases.items() if not raised.isdisjoint(every)}
-    rows = Rows("definitions", "code")
+    rows = Rows("definitions", *_NAMES)
     for document, start, kind, name in found:
         cells = {each: "yes" if each == kind else "no" for each in (CLASS, FUNCTION, METHOD)}
         cells[EXCEPTION] = "yes" if kind == CLASS and name in raised else "no"
