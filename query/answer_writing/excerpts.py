@@ -53,6 +53,8 @@ _TASKS = "open task: to do, offene Aufgabe, tâche à faire, tarea pendiente", "
 _LINK = re.compile(r"(?:→|\[[^\]]*\]:?\(?)?\s*<?(?:https?|ftp)://\S+>?\)?[.,]?$")
 _CONTENTS = re.compile(r"(?:\.\s?){4,}\s*\w{0,5}$")
 _MAIL = re.compile(r"(?:>\s?)*(?:-- ?$|_{5,}|-{5,}|On .{6,90} wrote:$|.{6,90} (?:writes|schrieb.{0,40}|a écrit ?):$)")
+_EVENT = re.compile(r"\d{1,2}[./]\d{1,2}[./]\d{2,4},? \d{1,2}:\d\d(?:\s?[ap]\.?\s?m\.?)? - [^:]+$")
+"""What a chat program says of the chat: who joined it, how it is encrypted."""
 _QUOTED = re.compile(r"(?m)^[ \t]*(?:>[ \t]?)+")
 _CODE_SIGNS = re.compile(r"[{}=;$<>\\|()\[\]/_+*&^~@#`]")
 _CODE_SHARE = 0.08
@@ -434,6 +436,7 @@ def _kind(own: str, flat: str, opens_line: bool) -> str:
         or _LINK.match(flat)
         or _CONTENTS.search(flat)
         or _MAIL.match(flat)
+        or _EVENT.match(flat)
     ):
         return "noise"
     if opens_line and _MARKED_HEADING.match(own):

@@ -15,6 +15,8 @@ _SECTIONS = frozenset({"abstract", "conclusion"})
 """The measures of `measures.txt` whose words are headings."""
 _WHOLE = frozenset({"what", "how to", "why", "other"})
 """Kinds of questions that a whole section answers if its heading has the words of the question and no other."""
+_MOST_OF_IT = 0.6
+"""The least share of a question's words, by rarity, that the heading of a list has which answers it."""
 
 
 def section_of(question: str) -> Measure | None:
@@ -46,9 +48,15 @@ def quotes_of_section(context: Context, asked: Asked, question: str, quotes: Seq
         found = [
             quote
             for quote, heading in zip(quotes, headings, strict=True)
-            if heading and asked.weights.keys() == _content(context, quote, heading, question)
+            if heading and _is_asked(asked, _content(context, quote, heading, question), is_list=bool(quote.whole))
         ]
     return sorted(found, key=lambda quote: (quote.excerpt.rank, quote.span.document_id, quote.span.start))
+
+
+def _is_asked(asked: Asked, content: frozenset[str], *, is_list: bool) -> bool:
+    """Return whether a question asks for what a heading says: all of it, or most of it if a list follows."""
+    share = sum(asked.weights[term] for term in content) if content <= asked.weights.keys() else 0.0
+    return content == asked.weights.keys() or (is_list and len(content) > 1 and share >= _MOST_OF_IT)
 
 
 def _heading(context: Context, quote: Quote) -> str:
