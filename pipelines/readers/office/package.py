@@ -1,15 +1,14 @@
-"""Packages: zip archives of XML parts, those of Office Open XML (ECMA-376 part 2) with references to each other.
+"""Packages: zip archives of XML parts, as Office files and electronic books are.
 
 Texts and presentations of LibreOffice and others (.odt, .odp), and electronic books (EPUB 2 and 3) are read here.
 
-Only the parts that contain text are read, pictures and fonts are not unpacked. Elements
-are identified by their local names, so that the strict and the transitional form of the standard are read alike.
+Only the parts that contain text are read, pictures and fonts are not unpacked. Elements are identified by their local
+names.
 """
 
 import posixpath
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -26,16 +25,6 @@ if TYPE_CHECKING:
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_SAME = ("title", "subject", "keywords", "description", "created", "modified", "language")
-_PROPERTIES = {"creator": "author", **{name: name for name in _SAME}}
-
-
-@dataclass(frozen=True, slots=True)
-class PartRelationship:
-    """A relationship of a part: the last word of its type, and the name of the target part."""
-
-    kind: str
-    target: str
 
 
 class Package:
@@ -62,36 +51,9 @@ class Package:
             raise Unreadable("damaged document", otherwise)
         return root
 
-    def relations(self, name: str) -> dict[str, PartRelationship]:
-        """Return the relationships of a part ("" for the package itself) within the package, by their ids."""
-        folder, base = posixpath.split(name)
-        root = self.part(posixpath.join(folder, "_rels", f"{base}.rels"))
-        found = {}
-        for node in root.iterfind("{*}Relationship") if root is not None else ():
-            target, id_ = node.get("Target"), node.get("Id")
-            if target and id_ and node.get("TargetMode") != "External":
-                path = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
-                found[id_] = PartRelationship((node.get("Type") or "").rpartition("/")[2], path)
-        return found
-
-    def main_part(self, expected: str) -> tuple[str, "_Element"]:
-        """Return the name and root of the main part; raises Unreadable if its type is not `expected`."""
-        name = self._of_kind("officeDocument")
-        root = self.needed(name, "the package has no main part")
-        if local(root) != expected:
-            raise Unreadable("damaged document", f"the main part is a {local(root)}, not a {expected}")
-        return name, root
-
-    def _of_kind(self, kind: str) -> str:
-        return next((relation.target for relation in self.relations("").values() if relation.kind == kind), "")
-
-    def properties(self) -> tuple[str | None, dict[str, str]]:
-        """Return the title and the other core properties that are not empty; none if they are damaged."""
-        try:
-            root = self.part(self._of_kind("core-properties"))
-        except Unreadable:
-            return None, {}
-        return described(root, _PROPERTIES)
+    def names(self) -> list[str]:
+        """Return the names of the parts."""
+        return [member.filename for member in self._members.values()]
 
 
 def described(root: "_Element | None", names: Mapping[str, str]) -> tuple[str | None, dict[str, str]]:
