@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
-from conspectus.pipelines.readers.page_layout import in_reading_order
+from conspectus.pipelines.readers.page_layout import HYPHEN, in_reading_order
 from conspectus.pipelines.readers.pdf.links import (
     PageFonts,
     PageLink,
@@ -35,8 +35,6 @@ from conspectus.storage.settings import InputSettings
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage
 
-_DIVIDES = "\ufffe"
-"""The character that PDFium writes for the hyphen of a word divided at a line's end; the line continues after it."""
 _DATE = re.compile(r"(?:D:)?(\d{4})(?:(\d\d)(\d\d)?)?(?:(\d\d)(\d\d)(\d\d)?)?")
 _INFORMATION = {"Title": "title", "Author": "author", "Subject": "subject", "Keywords": "keywords"}
 
@@ -149,7 +147,7 @@ def _read_page(document: "PdfDocument", page: "PdfPage", number: int, pages: _Pa
         pages.links[number] = links_on(document, page, text)
         if number == 0:
             pages.title = fonts.title()
-        pages.lines[number] = lines_of(clean(in_reading_order(text, said).replace(_DIVIDES, "-\n")))
+        pages.lines[number] = lines_of(clean(in_reading_order(text, said).replace(HYPHEN, "-\n")))
     pages.fields |= dict.fromkeys(_fields(document, page))
     if not said.strip() and any(page.get_objects(filter=(raw.FPDF_PAGEOBJ_IMAGE,))):
         if why_not(settings):
