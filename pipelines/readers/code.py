@@ -65,17 +65,17 @@ _MOST_OUTPUT = 2_000
 """Maximum characters of a cell's output: longer output is data."""
 
 
-def read_code(path: Path, settings: InputSettings) -> Iterator[Row]:
+def read_code(path: Path, _: InputSettings) -> Iterator[Row]:
     """Yield a file of source code as one text: code in fences, comments and docstrings between them.
 
     Comments above a definition and docstrings begin with its name.
 
     Definitions of functions, classes etc. are places, as headings; their level is the depth of their indentation.
     """
-    text = read_whole(path, settings).expandtabs(4)
+    text = read_whole(path).expandtabs(4)
     language = CODE.get(path.suffix.lower(), "")
     lines = text.split("\n")
-    draft = Draft(settings)
+    draft = Draft()
     levels: list[_Level] = []
     prose = [*_prose(text, lines, language), (len(lines), len(lines))]
     at, begun = 0, False
@@ -202,19 +202,19 @@ def _docstrings(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def read_notebook(path: Path, settings: InputSettings) -> Iterator[Row]:
+def read_notebook(path: Path, _: InputSettings) -> Iterator[Row]:
     """Yield a Jupyter notebook as one text: the cells in order, code in fences, followed by outputs that are text.
 
     Headings of Markdown cells are places. Raises Unreadable if the file is not a notebook.
     """
-    text = read_whole(path, settings).expandtabs(4)
+    text = read_whole(path).expandtabs(4)
     try:
         book = json.loads(text)
         cells = book["cells"] if "cells" in book else [cell for sheet in book["worksheets"] for cell in sheet["cells"]]
         language = str(book.get("metadata", {}).get("kernelspec", {}).get("language") or "python")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise Unreadable("not a notebook", f"{type(error).__name__}: {error}"[:200]) from error
-    draft = Draft(settings)
+    draft = Draft()
     for cell in cells if isinstance(cells, list) else []:
         if not isinstance(cell, dict):
             continue

@@ -77,7 +77,7 @@ def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
         if number in (None, 1):
             metadata, text = _front_matter(text)
             title = as_title(metadata.pop(settings.title_column, None))
-        draft = Draft(settings)
+        draft = Draft()
         if number in (None, 1):
             said = {
                 name: value
@@ -291,13 +291,13 @@ _ORG_TITLE = re.compile(r"^#\+title:[ \t]*(.+)$", re.M | re.I)
 
 def read_markup(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a text in AsciiDoc, Org, reStructuredText or MediaWiki markup with its headings as places."""
-    text = read_whole(path, settings)
+    text = read_whole(path)
     form = _FORMS[readable_suffix(path.name, settings.suffixes)]
     title = _ORG_TITLE.search(text) if form == "org" else None
     text = _underlined(text) if form == "rst" else text
     for rule, by in _COMPILED[form]:
         text = rule.sub(by, text)
-    yield _row(text, title[1] if title else None, settings)
+    yield _row(text, title[1] if title else None)
 
 
 def _underlined(text: str) -> str:
@@ -332,8 +332,8 @@ def _slug(name: str) -> str:
     return re.sub(r"[^\w\- ]", "", name.lower()).strip().replace(" ", "-")
 
 
-def _row(text: str, title: str | None, settings: InputSettings, level: int = 1) -> Row:
-    draft = Draft(settings)
+def _row(text: str, title: str | None, level: int = 1) -> Row:
+    draft = Draft()
     add_markdown(draft, text)
     first = next((place.label for place in draft.places if place.level == level), None)
     return draft.row(as_title(title) or first, {})
@@ -375,7 +375,7 @@ _BREAK = re.compile(r"(?<=[^\n])[ ]?\n(?=[^\n])")
 
 def read_manual(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a manual page (roff): sections as places, an option with its description; any other file as text."""
-    text = read_whole(path, settings)
+    text = read_whole(path)
     if not _MANUAL.search(text):
         yield from read_plain(path, settings)
         return
@@ -387,7 +387,7 @@ def read_manual(path: Path, settings: InputSettings) -> Iterator[Row]:
     parts = _OTHER_MACRO.sub("", text).split("```")
     parts[::2] = [_MARKS.sub(r"\\\1", _plain(_BREAK.sub(" ", part))) for part in parts[::2]]
     parts[1::2] = map(_plain, parts[1::2])
-    yield _row("```".join(parts), f"{title[1]}({title[2]})" if title and title[2] else None, settings, level=0)
+    yield _row("```".join(parts), f"{title[1]}({title[2]})" if title and title[2] else None, level=0)
 
 
 def _words(arguments: str) -> list[str]:

@@ -176,7 +176,7 @@ def in_reading_order(text: "PdfTextPage", said: str) -> str:
     lines = [Line(box[0], -box[3], box[2], -box[1], " ".join(text.get_text_bounded(*box).split())) for box in boxes]
     longest = max(lines, key=lambda line: line.right - line.left)
     least = _WIDE * (longest.bottom - longest.top)
-    small = {line.text for line in lines if line.bottom - line.top < least}
+    small = {line.text.strip("/") for line in lines if line.bottom - line.top < least}
     said = _FRACTION.sub(lambda of: f" {of[1]}/{of[2]} " if {of[1], of[2]} <= small else of[0], said)
     parts, n_gutters = _divided([line for line in lines if line.text])
     parts = [

@@ -63,8 +63,6 @@ def row_of(number: int | None, record: Record, settings: InputSettings) -> Row |
         return Lost(number, "empty")
     if not isinstance(text, str):
         return Lost(number, "the text is not a string", f"it is a {type(text).__name__}")
-    if len(text) > settings.max_characters:
-        return Lost(number, *too_long(settings).why)
     text = clean(text)
     if not text.strip():
         return Lost(number, "empty")
@@ -182,11 +180,6 @@ def strings(record: Record) -> dict[str, str]:
     return {name: clean(value) for name, value in values.items() if value is not None}
 
 
-def too_long(settings: InputSettings) -> Unreadable:
-    """Return the error for a text that exceeds the limit."""
-    return Unreadable(f"longer than input.max_characters ({settings.max_characters})")
-
-
 def _string(value: Any) -> str | None:  # noqa: ANN401  (whatever a format can hold)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
@@ -231,7 +224,6 @@ class Draft:
     of a block without text move to the next one.
     """
 
-    settings: InputSettings
     places: list[Place] = field(default_factory=list)
     links: list[Hyperlink] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)
@@ -256,10 +248,7 @@ class Draft:
         return self.opening(name, "")
 
     def add(self, text: str, joint: str = "\n\n") -> bool:
-        """Add a block, with `joint` before it unless it is the first; return whether it was not empty.
-
-        Raises Unreadable if the text exceeds its maximum length.
-        """
+        """Add a block, with `joint` before it unless it is the first; return whether it was not empty."""
         text = clean(text).strip()
         if not without_marks(text).strip():
             self._left_over += "".join(mark[0] for mark in _MARK.finditer(text))
@@ -273,8 +262,6 @@ class Draft:
         self._left_over = ""
         self._parts.append(text)
         self._length += len(text)
-        if self._length > self.settings.max_characters:
-            raise too_long(self.settings)
         return True
 
     def add_heading(self, text: str, level: int) -> None:

@@ -70,16 +70,14 @@ def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
             if settings.text_column in columns:
                 yield from rows_with_text(records, settings)
             else:
-                yield from _one_text(records, titles, settings)
+                yield from _one_text(records, titles)
         except csv.Error as error:
             raise Unreadable("not CSV", str(error)) from error
 
 
-def _one_text(
-    records: Iterator[tuple[int, Record] | Lost], titles: Iterable[str], settings: InputSettings
-) -> Iterator[Row | Lost]:
+def _one_text(records: Iterator[tuple[int, Record] | Lost], titles: Iterable[str]) -> Iterator[Row | Lost]:
     """Yield the titles and the records as one text, and the losses."""
-    draft = Draft(settings)
+    draft = Draft()
     for title in titles:
         draft.add(title.translate(NO_MARKS))
     any_record = False
@@ -257,7 +255,7 @@ def read_workbook(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
 def _rows(sheets: "Mapping[str, CalamineSheet]", settings: InputSettings) -> Iterator[Row | Lost]:
     tables = 0
-    draft = Draft(settings)
+    draft = Draft()
     for name, sheet in sheets.items():
         first, *rows = list(_filled(sheet)) or [()]
         columns = named_apart(["" if cell is None else str(cell).strip() for cell in first])

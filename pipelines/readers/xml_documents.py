@@ -64,7 +64,7 @@ _DEEPEST = 6
 _DECLARATION = re.compile(r"\s*<\?xml")
 
 
-def read_xml(path: Path, settings: InputSettings) -> Iterator[Row]:
+def read_xml(path: Path, _: InputSettings) -> Iterator[Row]:
     """Yield an XML document as one row. Entities are never replaced and nothing is fetched.
 
     JATS and DocBook: the title, authors and the like as metadata and first line, sections as places, references apart.
@@ -73,7 +73,7 @@ def read_xml(path: Path, settings: InputSettings) -> Iterator[Row]:
     root = parse_page(markup if _DECLARATION.match(markup) else f'<?xml version="1.0"?>{markup}')
     if root is None:
         raise Unreadable("no text", "the document is empty")
-    draft = Draft(settings)
+    draft = Draft()
     article = next((one for one in root.iter() if local(one) in _DOCUMENTS), root)
     if local(article) not in _DOCUMENTS:
         for text in _values(root):

@@ -121,7 +121,7 @@ def read_odt(path: Path, settings: InputSettings) -> Iterator[Row]:
         content = package.needed("content.xml", "content.xml is missing")
         title, metadata = described(package.part("meta.xml"), _NAMES)
     etree.strip_elements(content, *_LEFT_OUT, with_tail=False)
-    draft = Draft(settings)
+    draft = Draft()
     slides = 0
     for node in content.iter("{*}page", "{*}h", "{*}p", "{*}table"):
         name = local(node)
@@ -172,7 +172,7 @@ def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
     Raises Unreadable for a book whose chapters are encrypted (fonts may be).
     """
-    draft = Draft(settings)
+    draft = Draft()
     lost = []
     with open_package(path, settings.max_archive_bytes) as package:
         container = package.needed("META-INF/container.xml", "no EPUB", doctype=True)
@@ -191,8 +191,6 @@ def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
                 if root is not None:
                     add_page(root, draft)
             except Unreadable as error:
-                if error.reason.startswith("longer than"):
-                    raise
                 lost.append(Lost(None, f"chapter {chapter} cannot be read", f"{error.reason}: {error.detail}"))
     yield draft.row(*described(next(book.iter("{*}metadata"), None), _METADATA))
     yield from lost

@@ -34,7 +34,7 @@ def read_word(path: Path, settings: InputSettings) -> Iterator[Row]:
     title, metadata, sections = _parsed(path, settings)
     blocks = [block for section in sections for block in section["elements"]]
     notes = {(block["type"], block["id"]): block["content"] for block in blocks if _is_note(block)}
-    draft = Draft(settings)
+    draft = Draft()
     _add(draft, [block for block in blocks if not _is_note(block)], notes)
     first = next((place.label for place in draft.places if place.level == 1), None)
     yield draft.row(title or first, metadata)
@@ -43,7 +43,7 @@ def read_word(path: Path, settings: InputSettings) -> Iterator[Row]:
 def read_slides(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield a presentation as one row with slides (by number) and their titles as places; a damaged slide is `Lost`."""
     title, metadata, slides = _parsed(path, settings)
-    draft = Draft(settings)
+    draft = Draft()
     lost = []
     for number, slide in enumerate(slides, start=1):
         draft.begin("slide", str(number))

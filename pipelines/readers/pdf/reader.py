@@ -27,7 +27,7 @@ from conspectus.pipelines.readers.pdf.links import (
 )
 from conspectus.pipelines.readers.pdf.lists import Bookmark, without_furniture, without_lists
 from conspectus.pipelines.readers.pdf.unwrap import Flow, flow, in_logical_order, lines_of
-from conspectus.pipelines.readers.rows import Lost, Row, listed, sensible_title, too_long
+from conspectus.pipelines.readers.rows import Lost, Row, listed, sensible_title
 from conspectus.pipelines.readers.scans import LONGEST_SIDE, Scan, recognised, why_not, with_confidence
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
@@ -72,8 +72,6 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     row = _row(pages, labels, outline, information)
     if pages.fields:
         row = replace(row, text="\n\n".join([row.text, "\n".join(pages.fields)]))
-        if len(row.text) > settings.max_characters:
-            raise too_long(settings)
     yield row
     yield from pages.lost
     if embedded:
@@ -116,16 +114,12 @@ def _read_pages(document: "PdfDocument", n_pages: int, settings: InputSettings) 
     found = _Pages(
         lines=[[] for _ in range(n_pages)], code=[{} for _ in range(n_pages)], links=[[] for _ in range(n_pages)]
     )
-    characters = 0
     for number in range(n_pages):
         try:
             with closing(document[number]) as page:
                 _read_page(document, page, number, found, settings)
         except (PdfiumError, ValueError) as error:
             found.lost.append(Lost(None, f"page {number + 1} cannot be read", _line(error)))
-        characters += sum(map(len, found.lines[number])) + len(found.lines[number])
-        if characters > settings.max_characters + 1:
-            raise too_long(settings)
     heights: dict[int, set[float]] = {}  # on an unreadable page, links point to its beginning
     for link in (link for on_page in found.links for link in on_page):
         if link.top is not None and link.page < n_pages and found.lines[link.page]:

@@ -14,6 +14,7 @@ from tests.pipelines.readers.reading import (
     archive_of,
     headings,
     only_row,
+    read,
     refusal,
 )
 
@@ -83,7 +84,7 @@ def test_a_missing_slide_is_lost_alone(path: Path) -> None:
 
 
 def test_refusals(path: Path, tmp_path: Path) -> None:
-    assert "max_characters" in refusal(read_slides, path, InputSettings(max_characters=20)).reason
+    assert "max_characters" in read(path, InputSettings(max_characters=20))[1][""]
     empty = pptx.Presentation()
     empty.slides.add_slide(empty.slide_layouts[6])
     empty.save(str(tmp_path / "empty.pptx"))

@@ -15,7 +15,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
-from tests.pipelines.readers.reading import only_row, read_apart, refusal
+from tests.pipelines.readers.reading import only_row, read, read_apart, refusal
 
 PAGES = (
     "1. Risks\nThe river floods the lower town in most years, and the dam is old. The com-\n"
@@ -118,7 +118,7 @@ def test_pages_without_text(path: Path) -> None:
 
 
 def test_limits(path: Path) -> None:
-    assert "max_characters" in refusal(read_pdf, written(path, made()), InputSettings(max_characters=50)).reason
+    assert "max_characters" in read(written(path, made()), InputSettings(max_characters=50))[1][""]
 
 
 @pytest.mark.parametrize("content", [b"", b"%PDF-1.7\n", b"%PDF-1.7\n" + b"1 0 obj\n<<>>\n" * 1000, b"x" * 5000])
