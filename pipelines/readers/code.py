@@ -166,7 +166,9 @@ def _prose(text: str, language: str) -> list[tuple[int, int]]:
     ends = [-1, *(at for at, sign in enumerate(text) if sign == "\n"), len(text)]
     spans: list[tuple[int, int]] = []
     joined, before = False, ""
-    for start, kind, said in get_lexer_by_name(_LEXERS.get(language, language)).get_tokens_unprocessed(text):
+    for start, kind, said in get_lexer_by_name(_LEXERS.get(language, language or "javascript")).get_tokens_unprocessed(
+        text
+    ):
         is_python_doc = kind is String.Doc and language == "python"
         is_comment = kind in Comment and kind not in Comment.Preproc and kind not in Comment.PreprocFile
         is_comment = is_comment or (kind is String.Doc and not is_python_doc)

@@ -171,26 +171,21 @@ def _leaves(part: EmailMessage, wanted: bool) -> Iterator[tuple[EmailMessage, bo
 def _best(alternatives: Sequence[EmailMessage]) -> EmailMessage | None:
     """Return the plain alternative, or the HTML page if the plain one is blank or far shorter."""
     plain = next((alternative for alternative in alternatives if alternative.get_content_type() == "text/plain"), None)
-    pages = [
-        (alternative, part)
-        for alternative in alternatives
-        for part in alternative.walk()
-        if isinstance(part, EmailMessage) and part.get_content_type() == "text/html"
-    ]
-    if plain is None or not pages:
-        return pages[-1][0] if pages else plain
-    length, (page, markup) = _length(plain), pages[-1]
-    is_short = not length or len(markup.get_payload()) > _FEW_WORDS * length  # markup is longer than its text
-    return page if is_short and (not length or _length(markup) > _FEW_WORDS * length) else plain
+    page = next((other for other in reversed(alternatives) if _length(other, "text/html") is not None), None)
+    if plain is None or page is None:
+        return page or plain
+    length = _length(plain, "text/plain") or 0
+    return page if not length or (_length(page, "text/html") or 0) > _FEW_WORDS * length else plain
 
 
-def _length(part: EmailMessage) -> int:
-    """Return the characters of a part's text, 0 if it cannot be read."""
+def _length(part: EmailMessage, kind: str) -> int | None:
+    """Return the characters of the last text of a kind in a part, 0 if it cannot be read, None if there is none."""
+    texts = [each for each in part.walk() if isinstance(each, EmailMessage) and each.get_content_type() == kind]
     try:
-        found = _text(part, None)
+        found = _text(texts[-1], None) if texts else None
     except Unreadable:
-        return 0
-    return len(found.text.strip()) if found else 0
+        found = None
+    return len(found.text.strip()) if found else 0 if texts else None
 
 
 def _text_row(message: EmailMessage, parts: Sequence[EmailMessage]) -> Row | None:
