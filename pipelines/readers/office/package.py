@@ -16,8 +16,8 @@ from zipfile import ZipFile
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.guards import local, member_blocks, open_zip, parse_xml
-from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Lost, Row, folded, markdown_table, sensible_title
-from conspectus.pipelines.readers.web.page import add_page, decoded_page, parse_page
+from conspectus.pipelines.readers.rows import Draft, Lost, Row, sensible_title
+from conspectus.pipelines.readers.web.page import add_elements, add_page, decoded_page, parse_page
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -96,23 +96,18 @@ def value(element: "_Element | None", name: str) -> str | None:
     return next((str(text) for key, text in attributes if str(key).rpartition("}")[2] == name), None)
 
 
-def own(element: "_Element", *tags: str) -> "Iterator[_Element]":
-    """Yield descendants with some tags that are in no other element of the tag of `element`: the rows of a table."""
-    outer = f"{{*}}{local(element)}"
-    for node in element.iter(*(f"{{*}}{tag}" for tag in tags)):
-        if next(node.iterancestors(outer), None) is element:
-            yield node
-
-
 _LEFT_OUT = [
     f"{{*}}{name}" for name in "tracked-changes annotation annotation-end forms sequence-decls table-of-content".split()
 ]
-_SIGNS = {"tab": " ", "line-break": "\n", "s": " ", "p": "\n"}
 _NAMES = {"title": "title", "creator": "author", "initial-creator": "author", "language": "language", "date": "date"}
+_HTML = {"p": "div", "list": "ul", "list-item": "li", "table-row": "tr", "table-cell": "td", "line-break": "br"}
 
 
 def read_odt(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield a text or a presentation as one row with its headings and slides as places."""
+    """Yield a text or a presentation as one row with its headings and slides as places.
+
+    Its elements get the names that HTML has for them, and the reader of web pages does the rest.
+    """
     from lxml import etree
 
     with open_package(path, settings.max_archive_bytes) as package:
@@ -121,46 +116,27 @@ def read_odt(path: Path, settings: InputSettings) -> Iterator[Row]:
         content = package.needed("content.xml", "content.xml is missing")
         title, metadata = described(package.part("meta.xml"), _NAMES)
     etree.strip_elements(content, *_LEFT_OUT, with_tail=False)
-    draft = Draft()
-    slides = 0
-    for node in content.iter("{*}page", "{*}h", "{*}p", "{*}table"):
+    slides = list(content.iter("{*}page"))
+    for table in content.iter("{*}table"):
+        rows = table.findall(".//{*}table-row")
+        for cell in rows[0].iterfind("{*}table-cell") if len(rows) > 1 else ():
+            cell.tag = "th"
+    for node in content.iter():
         name = local(node)
-        if next(node.iterancestors("{*}h", "{*}p", "{*}table"), None) is not None:
-            continue
-        if name == "page":
-            slides += 1
-            draft.begin("slide", str(slides))
-        elif name == "table":
-            cells = (
-                [" ".join(_text(cell, draft).split()) for cell in own(row, "table-cell")]
-                for row in own(node, "table-row")
-            )
-            rows = list(cells)
-            draft.add(markdown_table(rows, n_headers=1 if len(rows) > 1 else 0))
-        elif name == "h":
-            level = value(node, "outline-level") or "1"
-            draft.add_heading(_text(node, draft), int(level) if level.isdecimal() else 1)
-        else:
-            text, in_list = _text(node, draft), next(node.iterancestors("{*}list"), None) is not None
-            draft.add(f"- {text}" if in_list and text else text, "\n" if in_list else "\n\n")
+        if name in ("tab", "s"):
+            node.tail = f" {node.tail or ''}"
+        elif name == "a":
+            node.set("href", value(node, "href") or "")
+        level = value(node, "outline-level") or "1"
+        node.tag = f"h{level if level in '123456' else 6}" if name == "h" else _HTML.get(name, name)
+    draft = Draft()
+    for number, slide in enumerate(slides, start=1):
+        draft.begin("slide", str(number))
+        add_elements(slide, draft)
+    if not slides:
+        add_elements(content, draft)
     heading = next((place.label for place in draft.places if place.level == 1), None)
     yield draft.row(title or heading, metadata)
-
-
-def _text(element: "_Element", draft: Draft) -> str:
-    """Return the text of a paragraph, with marks at its links."""
-    return folded("".join(_pieces(element, draft)))
-
-
-def _pieces(element: "_Element", draft: Draft) -> Iterator[str]:
-    mark = draft.opening(value(element, "href") or "") if local(element) == "a" else ""
-    yield mark
-    yield clean(element.text or "").translate(NO_MARKS)
-    for node in element:
-        yield _SIGNS.get(local(node), "")
-        yield from _pieces(node, draft)
-        yield clean(node.tail or "").translate(NO_MARKS)
-    yield draft.closing(mark)
 
 
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
