@@ -151,7 +151,7 @@ def read_transcript(path: Path, _: InputSettings) -> Iterator[Row]:
     lines: list[tuple[str, str, str]] = []
     for when, who, text in cues:
         last = lines[-1] if lines else ("", "?", "")
-        goes_on = bool(who) or (punctuated and not last[2].endswith(_ENDS))
+        goes_on = bool(who) or last[2].endswith(",") or (punctuated and not last[2].endswith(_ENDS))
         if goes_on and last[1] == who and len(last[2]) < _LONGEST:
             lines[-1] = (*last[:2], f"{last[2]} {text}")
             continue
