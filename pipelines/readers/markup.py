@@ -69,7 +69,7 @@ def read_latex(path: Path, _: InputSettings) -> Iterator[Row]:
     """
     source = _expanded(_TEX_COMMENT.sub("", read_whole(path)))
     titles, authors = ([found[1] for found in rule.finditer(source)] for rule in (_TEX_TITLE, _TEX_AUTHOR))
-    title = as_title(_inline(titles[0])) if titles else None
+    title = as_title(re.sub(r"\\\\(?:\[[^\]]*\])?|\\[a-zA-Z]++(?!\{)", " ", _inline(titles[0]))) if titles else None
     plain = [_TEX_AROUND.sub(r"\1", _inline(_TEX_ASIDE.sub("", every))) for every in authors]
     names = [" ".join(name.split()) for every in plain for name in _TEX_AND.split(every)]
     body = _TEX_BODY.search(source)
