@@ -178,7 +178,8 @@ def _kind(schema: dict[str, Any]) -> str:
 
 def _scheme(name: str, scheme: dict[str, Any]) -> str:
     said = {"apiKey": "API key", "http": "HTTP"}.get(_said(scheme.get("type")), _said(scheme.get("type")))
-    where = " ".join(filter(None, (_said(scheme.get("in")), _said(scheme.get("name")), _said(scheme.get("scheme")))))
+    place = _said(scheme.get("in")).replace("query", "query parameter")
+    where = " ".join(filter(None, (place, _said(scheme.get("name")), _said(scheme.get("scheme")))))
     return f"{said} ({name}): {where} {_said(scheme.get('description'))}".strip()
 
 
