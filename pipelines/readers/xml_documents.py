@@ -60,8 +60,6 @@ _MARKS = frozenset("bibr aff fn corresp author-notes".split())
 """Kinds of cross-references whose text is only a number or sign."""
 _NAMES = "given-names firstname first-name othername middle-name surname last-name suffix".split()
 """The parts of a person's name, in the order in which they are written."""
-_NOTES = {"coi-statement": "Conflict of interest", "conflict": "Conflict of interest", "con": "Contribution"}
-"""What the notes of an article in JATS are about."""
 _DEEPEST = 6
 _DECLARATION = re.compile(r"\s*<\?xml")
 
@@ -161,9 +159,6 @@ def _as_html(root: "_Element") -> None:
                     before.tail = (before.tail or "").rstrip()
                 else:
                     parent.text = (parent.text or "").rstrip()
-        if name == "fn" and (about := _NOTES.get((element.get("fn-type") or "").lower())):
-            first = next(element.iter("{*}p"), element)
-            first.text = f"{about}: {first.text or ''}"
         if name in _HEADS and not any(local(child) == "title" for child in element):
             element.insert(0, heading := element.makeelement("title"))
             heading.text, heading.tail, element.text = _HEADS[name], element.text, None

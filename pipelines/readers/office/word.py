@@ -67,11 +67,10 @@ def _parsed(path: Path, settings: InputSettings) -> tuple[str | None, Mapping[st
         content, damaged = _mended(package)
         core = None if "docProps/core.xml" in damaged else package.part("docProps/core.xml")
     try:
-        kind = "pptx" if path.suffix.lower() == ".pptx" else "docx"
-        sections = Document.from_bytes(content, kind).to_ir()["sections"]
+        document = Document.from_bytes(content, "pptx" if path.suffix.lower() == ".pptx" else "docx")
     except OfficeOxideError as error:
         raise next(iter(damaged.values()), Unreadable("damaged document", str(error))) from error
-    return *described(core, _PROPERTIES), sections
+    return *described(core, _PROPERTIES), document.to_ir()["sections"]
 
 
 def _mended(package: Package) -> tuple[bytes, Mapping[str, Unreadable]]:
@@ -86,7 +85,7 @@ def _mended(package: Package) -> tuple[bytes, Mapping[str, Unreadable]]:
     made, damaged = io.BytesIO(), {}
     with ZipFile(made, "w") as archive:
         for name in package.names():
-            if name.lower().endswith((".xml", ".rels")):
+            if name.lower().endswith((".xml", ".rels")) and "/comments" not in name:
                 try:
                     root = package.needed(name, "")
                 except Unreadable as error:
@@ -114,7 +113,7 @@ def _mend(root: "_Element") -> None:
         elif name == "ph" and value(node, "type") in _FURNITURE:
             gone += node.iterancestors("{*}sp")
         elif name == "sldId":
-            slide = next((text for key, text in node.items() if key.endswith("}id")), None)
+            slide = next((str(text) for key, text in node.items() if str(key).endswith("}id")), None)
             gone += [node] if slide in slides else []
             slides.add(slide)
     for node in gone:

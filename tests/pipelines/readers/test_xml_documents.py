@@ -47,7 +47,7 @@ def test_an_article_has_its_authors_sections_and_references(tmp_path: Path) -> N
     ]  # fmt: skip
     assert "Author: Ada Holm" in row.text
     assert "Moss grows." in row.text
-    assert "Conflict of interest: Ada Holm sells moss." in row.text
+    assert "Notes\n\nAda Holm sells moss." in row.text
     assert "| Kind | Wet |\n| --- | --- |\n| Fen | 2 |" in row.text
     assert "10.1/x" not in row.text
 

@@ -86,6 +86,16 @@ def test_a_good_file(path: Path) -> None:
     assert (row.title, row.metadata["author"]) == ("Annual report", "Ada")
 
 
+def test_a_comment_is_no_note_and_no_text(path: Path) -> None:
+    document = docx.Document(io.BytesIO(made()))
+    document.add_comment(document.paragraphs[1].runs, text="Really?", author="Bo")
+    content = io.BytesIO()
+    document.save(content)
+    assert (
+        only_row(read_word, written(path, content.getvalue())).text == only_row(read_word, written(path, made())).text
+    )
+
+
 def test_changes_are_accepted_and_controls_are_opened(path: Path) -> None:
     body = (
         f"<w:p {W}><w:r><w:t>It </w:t></w:r><w:del><w:r><w:delText>was</w:delText></w:r></w:del>"
