@@ -15,6 +15,8 @@ from conspectus.pipelines.readers.markdown import add_markdown
 from conspectus.pipelines.readers.plain import read_whole
 from conspectus.pipelines.readers.rows import Draft, Row, fenced
 from conspectus.storage.settings import InputSettings
+from pygments.lexers import get_lexer_by_name
+from pygments.token import Comment, String
 
 _DEFINITION = re.compile(
     r"""(?x) ^(?P<indent>[ \t]*) (?: (?:export|default|public|private|protected|internal|static|final|abstract|async|pub
@@ -160,15 +162,11 @@ def _parameters(text: str, start: int) -> Iterator[str]:
 
 def _prose(text: str, language: str) -> list[tuple[int, int]]:
     """Return the lines [start, end) of comments and docstrings that are alone on their lines, in order and disjoint."""
-    from pygments.lexers import get_lexer_by_name
-    from pygments.token import Comment, String
-
     ends = [-1, *(at for at, sign in enumerate(text) if sign == "\n"), len(text)]
     spans: list[tuple[int, int]] = []
     joined, before = False, ""
-    for start, kind, said in get_lexer_by_name(_LEXERS.get(language, language or "javascript")).get_tokens_unprocessed(
-        text
-    ):
+    lexer = get_lexer_by_name(_LEXERS.get(language, language or "javascript"))
+    for start, kind, said in lexer.get_tokens_unprocessed(text):
         is_python_doc = kind is String.Doc and language == "python"
         is_comment = kind in Comment and kind not in Comment.Preproc and kind not in Comment.PreprocFile
         is_comment = is_comment or (kind is String.Doc and not is_python_doc)
