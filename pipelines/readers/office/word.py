@@ -13,7 +13,7 @@ from zipfile import ZipFile
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.guards import local
 from conspectus.pipelines.readers.office.package import Package, described, open_package, value
-from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Lost, Row, folded, markdown_table
+from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Lost, Row, as_title, folded, markdown_table
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -23,8 +23,10 @@ _SAME = ("title", "subject", "keywords", "description", "created", "modified", "
 _PROPERTIES = {"creator": "author", **{name: name for name in _SAME}}
 _FURNITURE = ("dt", "ftr", "sldNum", "hdr", "sldImg")
 _WITH_TEXT = ("heading", "paragraph")
+_TITLE = 6
+"""The level that the style of titles gets: a document whose first heading is of it has no other of that level."""
 _UNREADABLE = "[unreadable slide "
-_Parts = Sequence[Mapping[str, Any]]
+_Parts = Sequence[dict[str, Any]]
 """Parts of a document as office-oxide describes them: blocks, or what is in a paragraph."""
 _Notes = Mapping[tuple[str, int], _Parts]
 
@@ -34,10 +36,12 @@ def read_word(path: Path, settings: InputSettings) -> Iterator[Row]:
     title, metadata, sections = _parsed(path, settings)
     blocks = [block for section in sections for block in section["elements"]]
     notes = {(block["type"], block["id"]): block["content"] for block in blocks if _is_note(block)}
+    first = next((block for block in blocks if block["type"] == "heading"), None)
+    if first and first["level"] == _TITLE:
+        first["level"], title = 1, title or as_title(_text(first))
     draft = Draft()
     _add(draft, [block for block in blocks if not _is_note(block)], notes)
-    first = next((place.label for place in draft.places if place.level == 1), None)
-    yield draft.row(title or first, metadata)
+    yield draft.row(title, metadata)
 
 
 def read_slides(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
@@ -103,7 +107,7 @@ def _mend(root: "_Element") -> None:
         name, space, parent = local(node), str(node.tag).rpartition("}")[0], node.getparent()
         if name == "name" and parent is not None and (value(node, "val") or "").casefold() == "title":
             parent.append(properties := node.makeelement(f"{space}}}pPr"))
-            properties.append(node.makeelement(f"{space}}}outlineLvl", {f"{space}}}val": "0"}))
+            properties.append(node.makeelement(f"{space}}}outlineLvl", {f"{space}}}val": str(_TITLE - 1)}))
         elif name == "den":
             node.insert(0, run := node.makeelement(f"{space}}}r"))
             run.append(bar := node.makeelement(f"{space}}}t"))

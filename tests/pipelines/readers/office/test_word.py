@@ -86,6 +86,17 @@ def test_a_good_file(path: Path) -> None:
     assert (row.title, row.metadata["author"]) == ("Annual report", "Ada")
 
 
+def test_the_style_of_titles_gives_the_title_that_the_properties_lack(path: Path) -> None:
+    document = docx.Document(io.BytesIO(made()))
+    document.core_properties.title = ""
+    document.tables[0].cell(0, 0).merge(document.tables[0].cell(0, 1))
+    content = io.BytesIO()
+    document.save(content)
+    row = only_row(read_word, written(path, content.getvalue()))
+    assert (row.title, headings(row)[0]) == ("The Dam", ("The Dam", 1))
+    assert "| 1990 | a b |" in row.text
+
+
 def test_a_comment_is_no_note_and_no_text(path: Path) -> None:
     document = docx.Document(io.BytesIO(made()))
     document.add_comment(document.paragraphs[1].runs, text="Really?", author="Bo")
