@@ -1,13 +1,11 @@
 """Read source code and notebooks: code in Markdown fences, comments and docstrings as the text between them."""
 
-import ast
 import json
 import re
 import textwrap
-import warnings
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import groupby, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,8 @@ from conspectus.pipelines.readers.markdown import add_markdown
 from conspectus.pipelines.readers.plain import read_whole
 from conspectus.pipelines.readers.rows import Draft, Row, fenced
 from conspectus.storage.settings import InputSettings
+from pygments.lexers import get_lexer_by_name
+from pygments.token import Comment, String
 
 _DEFINITION = re.compile(
     r"""(?x) ^(?P<indent>[ \t]*) (?: (?:export|default|public|private|protected|internal|static|final|abstract|async|pub
@@ -49,12 +49,8 @@ _LONGEST_SIGNATURE = 2_000
 _SAID = dict.fromkeys(("def", "fn", "func", "sub", "function*"), "function")
 """Words of definitions as people say them."""
 
-_LINE_COMMENTS = {
-    "python": "#", "ruby": "#", "r": "#", "julia": "#", "perl": "#", "bash": "#", "powershell": "#", "sql": "--",
-    "lua": "--", "haskell": "--", "lisp": ";", "php": "//",
-}  # fmt: skip
+_LEXERS = {"jsx": "javascript", "tsx": "typescript"}
 _FRAME = re.compile(r"^[ \t]*(?:/\*+!?|\*+/|\*(?!\w)|//+!?|#+!?|--+|;+)[ ]?|[ ]*\*+/[ \t]*$", re.M)
-_BLOCK = re.compile(r"^[ \t]*/\*(?:(?!\*/)(?s:.))*+\*/[ \t]*$", re.M)
 _WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W+[^\W\d_]{2,}")
 """Three words in a row: a comment without them is commented-out code, or a rule."""
 
@@ -65,19 +61,19 @@ _MOST_OUTPUT = 2_000
 """Maximum characters of a cell's output: longer output is data."""
 
 
-def read_code(path: Path, settings: InputSettings) -> Iterator[Row]:
+def read_code(path: Path, _: InputSettings) -> Iterator[Row]:
     """Yield a file of source code as one text: code in fences, comments and docstrings between them.
 
     Comments above a definition and docstrings begin with its name.
 
     Definitions of functions, classes etc. are places, as headings; their level is the depth of their indentation.
     """
-    text = read_whole(path, settings).expandtabs(4)
+    text = read_whole(path).expandtabs(4)
     language = CODE.get(path.suffix.lower(), "")
     lines = text.split("\n")
-    draft = Draft(settings)
+    draft = Draft()
     levels: list[_Level] = []
-    prose = [*_prose(text, lines, language), (len(lines), len(lines))]
+    prose = [*_prose(text, language), (len(lines), len(lines))]
     at, begun = 0, False
     for (start, end), after in zip_longest(prose, prose[1:], fillvalue=prose[-1]):
         _add_code(draft, lines[at:start], language, levels, begun=begun)
@@ -164,57 +160,42 @@ def _parameters(text: str, start: int) -> Iterator[str]:
         depth += (text[at] in "([{<") - (text[at] in ")]}>")
 
 
-def _prose(text: str, lines: Sequence[str], language: str) -> list[tuple[int, int]]:
-    """Return the lines [start, end) of comments and docstrings, in order and disjoint."""
-    spans = _docstrings(text) if language == "python" else _block_comments(text)
-    mark = _LINE_COMMENTS.get(language, "//")
-    taken = {line for start, end in spans for line in range(start, end)}
-    numbered = groupby(enumerate(lines), key=lambda each: each[1].lstrip().startswith(mark) and each[0] not in taken)
-    for is_comment, run in numbered:
-        (begin, _), *rest = run
-        spans += [(begin, begin + 1 + len(rest))] if is_comment else []
-    return sorted(span for span in spans if _WORDS.search("\n".join(lines[slice(*span)])))
+def _prose(text: str, language: str) -> list[tuple[int, int]]:
+    """Return the lines [start, end) of comments and docstrings that are alone on their lines, in order and disjoint."""
+    ends = [-1, *(at for at, sign in enumerate(text) if sign == "\n"), len(text)]
+    spans: list[tuple[int, int]] = []
+    joined, before = False, ""
+    lexer = get_lexer_by_name(_LEXERS.get(language, language or "javascript"))
+    for start, kind, said in lexer.get_tokens_unprocessed(text):
+        is_python_doc = kind is String.Doc and language == "python"
+        is_comment = kind in Comment and kind not in Comment.Preproc and kind not in Comment.PreprocFile
+        is_comment = is_comment or (kind is String.Doc and not is_python_doc)
+        if not is_comment and (not is_python_doc or before not in ("", ":")):
+            joined = joined and not said.strip()
+            before = said.strip() or before
+            continue
+        end = start + len(said.rstrip())
+        first, last = bisect_left(ends, start) - 1, bisect_left(ends, end)
+        if (text[ends[first] + 1 : start] + text[end : ends[last]]).strip():
+            continue
+        spans.append((spans.pop()[0] if joined and is_comment and spans[-1][1] == first else first, last))
+        joined = is_comment
+    return [span for span in spans if _WORDS.search(text, ends[span[0]] + 1, ends[span[1]])]
 
 
-def _block_comments(text: str) -> list[tuple[int, int]]:
-    """Return the lines of comments between /* and */ that are alone on their lines."""
-    ends = [at for at, sign in enumerate(text) if sign == "\n"]
-    return [(bisect_left(ends, found.start()), bisect_left(ends, found.end()) + 1) for found in _BLOCK.finditer(text)]
-
-
-def _docstrings(text: str) -> list[tuple[int, int]]:
-    """Return the lines of the docstrings of a Python file; none if this Python cannot parse it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    spans = []
-    lines = text.split("\n")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
-            first = node.body[0]
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                begins_line = not lines[first.lineno - 1][: first.col_offset].strip()
-                if isinstance(first.value.value, str) and begins_line:
-                    spans.append((first.lineno - 1, first.end_lineno or first.lineno))
-    return spans
-
-
-def read_notebook(path: Path, settings: InputSettings) -> Iterator[Row]:
+def read_notebook(path: Path, _: InputSettings) -> Iterator[Row]:
     """Yield a Jupyter notebook as one text: the cells in order, code in fences, followed by outputs that are text.
 
     Headings of Markdown cells are places. Raises Unreadable if the file is not a notebook.
     """
-    text = read_whole(path, settings).expandtabs(4)
+    text = read_whole(path).expandtabs(4)
     try:
         book = json.loads(text)
         cells = book["cells"] if "cells" in book else [cell for sheet in book["worksheets"] for cell in sheet["cells"]]
         language = str(book.get("metadata", {}).get("kernelspec", {}).get("language") or "python")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise Unreadable("not a notebook", f"{type(error).__name__}: {error}"[:200]) from error
-    draft = Draft(settings)
+    draft = Draft()
     for cell in cells if isinstance(cells, list) else []:
         if not isinstance(cell, dict):
             continue

@@ -17,7 +17,7 @@ from typing import Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.plain import read_whole
-from conspectus.pipelines.readers.rows import Draft, Row, as_title, items, labelled, mapping, too_long
+from conspectus.pipelines.readers.rows import Draft, Row, as_title, items, labelled, mapping
 from conspectus.storage.settings import InputSettings
 
 _SLACK_ID = re.compile(r"[UWCGDB][A-Z0-9]{2,20}")
@@ -45,7 +45,7 @@ _PERSON = re.compile(r';CN="?([^";:]+)', re.I)
 _ITEMS = ("VEVENT", "VTODO", "VJOURNAL", "VCARD")
 
 
-def read_chat(path: Path, value: Any, settings: InputSettings) -> Iterator[Row] | None:  # noqa: ANN401  (any JSON)
+def read_chat(path: Path, value: Any) -> Iterator[Row] | None:  # noqa: ANN401  (any JSON)
     """Return the rows of a JSON file that is the export of a chat, None if it is none.
 
     The names of members of Slack are in `users.json` beside the file, or beside its folder.
@@ -53,23 +53,21 @@ def read_chat(path: Path, value: Any, settings: InputSettings) -> Iterator[Row] 
     rows = [row for row in items(value) if isinstance(row, dict)]
     if rows and len(rows) == len(value):
         if all(_SLACK_TIME.fullmatch(str(row.get("ts"))) and row.get("type") == "message" for row in rows):
-            return _conversation(f"#{path.parent.name} {path.stem}", _slack(rows, _members(path)), settings)
+            return _conversation(f"#{path.parent.name} {path.stem}", _slack(rows, _members(path)))
         if all(_SLACK_ID.fullmatch(str(row.get("id"))) and "name" in row for row in rows):
-            return _conversation(path.stem, map(_slack_entry, rows), settings)
+            return _conversation(path.stem, map(_slack_entry, rows))
     whole = mapping(value)
     messages = [message for message in items(whole.get("messages")) if isinstance(message, dict)]
     if "messages" in whole and isinstance(whole.get("guild"), dict) and isinstance(whole.get("channel"), dict):
         title = f"{_name(whole['guild'], 'name')} #{_name(whole['channel'], 'name')}"
-        return _conversation(title, map(_discord, messages), settings)
+        return _conversation(title, map(_discord, messages))
     if messages and all("date" in message and "type" in message for message in messages):
-        return _conversation(_name(whole, "name"), map(_telegram, messages), settings)
+        return _conversation(_name(whole, "name"), map(_telegram, messages))
     return None
 
 
-def _conversation(title: str, lines: Iterator[str], settings: InputSettings) -> Iterator[Row]:
+def _conversation(title: str, lines: Iterator[str]) -> Iterator[Row]:
     text = clean("\n".join(filter(None, lines)))
-    if len(text) > settings.max_characters:
-        raise too_long(settings)
     if text:
         yield Row(None, None, as_title(title), text, {})
 
@@ -139,13 +137,13 @@ def _telegram(message: Mapping[str, Any]) -> str:
     return _line(_name(message, "date"), _name(message, "from"), text, [_name(message, "file")])
 
 
-def read_transcript(path: Path, settings: InputSettings) -> Iterator[Row]:
+def read_transcript(path: Path, _: InputSettings) -> Iterator[Row]:
     """Yield the cues of a file as one text; consecutive cues of one speaker are one line, with the time of the first.
 
     Without names, cues are joined up to the end of a sentence, if the file has full stops. Raises Unreadable if no line
     gives the times of a cue.
     """
-    blocks = re.split(r"\n(?:[ \t]*\n)+", read_whole(path, settings))
+    blocks = re.split(r"\n(?:[ \t]*\n)+", read_whole(path))
     cues = [cue for block in blocks if (cue := _cue(block)) and cue[2]]
     if not cues:
         raise Unreadable("no subtitles", "no line gives the times of a cue")
@@ -153,7 +151,7 @@ def read_transcript(path: Path, settings: InputSettings) -> Iterator[Row]:
     lines: list[tuple[str, str, str]] = []
     for when, who, text in cues:
         last = lines[-1] if lines else ("", "?", "")
-        goes_on = bool(who) or (punctuated and not last[2].endswith(_ENDS))
+        goes_on = bool(who) or last[2].endswith(",") or (punctuated and not last[2].endswith(_ENDS))
         if goes_on and last[1] == who and len(last[2]) < _LONGEST:
             lines[-1] = (*last[:2], f"{last[2]} {text}")
             continue
@@ -175,13 +173,13 @@ def _cue(block: str) -> tuple[str, str, str] | None:
     return f"{int(hours or 0):02}:{minutes}:{seconds}", who, " ".join(unescape(_TAG.sub("", said)).split())
 
 
-def read_calendar(path: Path, settings: InputSettings) -> Iterator[Row]:
+def read_calendar(path: Path, _: InputSettings) -> Iterator[Row]:
     """Yield a calendar or cards as one text, each event under its summary; raises Unreadable if there is none."""
-    draft = Draft(settings)
+    draft = Draft()
     open_items: list[str] = []
     values: dict[str, str] = {}
     title = ""
-    for line in re.sub(r"\n[ \t]", "", read_whole(path, settings)).split("\n"):
+    for line in re.sub(r"\n[ \t]", "", read_whole(path)).split("\n"):
         found = _PROPERTY.fullmatch(line.rstrip())
         if not found:
             continue

@@ -38,15 +38,16 @@ _MAGIC = {
     b"PAR1": "Parquet",
 }
 # In order of preference among equally likely ones. Rare character sets would win by chance.
-_LEGACY = (
-    "cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r iso8859_2 cp932 euc_jp gb18030 big5 cp949 cp874"
-).split()
+_LEGACY = """
+    cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r cp866 iso8859_2 cp932 euc_jp gb18030 big5 cp949 cp874
+""".split()
 _LANGUAGES = {
     "cp1252": "de fr es it nl pt sv da nb fi is ca", "cp1250": "pl cs hu sk sl ro sh", "cp1254": "tr",
-    "iso8859_2": "pl cs hu sk sl ro sh", "cp1251": "ru uk bg mk", "koi8_r": "ru bg", "cp1253": "el", "cp1257": "lt lv",
-    "cp1255": "he", "cp1256": "ar fa ur",
+    "iso8859_2": "pl cs hu sk sl ro sh", "cp1251": "ru uk bg mk", "koi8_r": "ru bg", "cp866": "ru bg", "cp1253": "el",
+    "cp1257": "lt lv", "cp1255": "he", "cp1256": "ar fa ur",
 }  # fmt: skip
 """The languages whose frequent words tell the encoding of a short text."""
+_ONLY_WINDOWS = re.compile(rb"[\x80-\x9f]")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _LEAST_KNOWN = 0.25
 _SHORT, _MOST_WORDS = 4_096, 200
@@ -183,7 +184,8 @@ def _legacy_encoding(sample: bytes) -> str:
         if hiragana and hiragana >= _LEAST_HIRAGANA * len(letters) and letters.count("\ufffd") <= 1:
             return name
     if len(sample) <= _SHORT and (spoken := _by_words(sample)):
-        return spoken
+        is_latin9 = spoken == "cp1252" and b"\xa4" in sample and not _ONLY_WINDOWS.search(sample)
+        return "iso8859_15" if is_latin9 else spoken  # the sign ¤ was replaced by €
     found = [
         (round(match.chaos, 2), -round(match.coherence, 2), _LEGACY.index(name), name)
         for match in from_bytes(sample, cp_isolation=_LEGACY)

@@ -136,11 +136,18 @@ def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -
         rows = reader(path, settings, nest or Nest.outermost(settings))
     else:
         rows = reader(path, settings)
+    rows = (_not_too_long(row, settings) for row in rows)
     if settings.ocr == "pictures" and last in WITH_PICTURES and can_recognise():
         from conspectus.pipelines.readers.scans import rows_and_pictures
 
         return rows_and_pictures(rows, path, settings)
     return rows
+
+
+def _not_too_long(row: Row | Lost, settings: InputSettings) -> Row | Lost:
+    if isinstance(row, Lost) or len(row.text) <= settings.max_characters:
+        return row
+    return Lost(row.number, f"longer than input.max_characters ({settings.max_characters})", within=row.within)
 
 
 def _read_by_plugin(plugin: Plugin, path: Path, settings: InputSettings) -> Iterator[Row | Lost]:

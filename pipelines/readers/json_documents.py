@@ -51,7 +51,7 @@ def read_json(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
         raise Unreadable("no JSON object", f"it is a {type(value).__name__}")
     if not value:
         raise Unreadable("empty")
-    if (known := read_chat(path, value, settings) or read_api(value, settings)) is not None:
+    if (known := read_chat(path, value) or read_api(value)) is not None:
         yield from known
         return
     records = value if isinstance(value, list) else _records(value, settings)
@@ -90,20 +90,20 @@ def _has_texts(values: list[Any], settings: InputSettings) -> bool:
 def read_yaml(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield the description of a web interface as one text with its operations as places; other YAML as written."""
     with_row: Iterator[Row] | None = None
-    if path.stat().st_size <= _MOST_YAML and _DECLARED.search(text := read_whole(path, settings)):
+    if path.stat().st_size <= _MOST_YAML and _DECLARED.search(text := read_whole(path)):
         with suppress(yaml.YAMLError, ValueError, RecursionError):  # a template, or broken: its text is worth reading
-            with_row = read_api(yaml.safe_load(text), settings)
+            with_row = read_api(yaml.safe_load(text))
     yield from with_row or read_plain(path, settings)
 
 
-def read_api(value: Any, settings: InputSettings) -> Iterator[Row] | None:  # noqa: ANN401  (any JSON)
+def read_api(value: Any) -> Iterator[Row] | None:  # noqa: ANN401  (any JSON)
     """Return the row of the description of a web interface, None if a value is none."""
     is_api = isinstance(value, dict) and ("openapi" in value or "swagger" in value)
-    return _row(value, settings) if is_api and isinstance(value.get("paths"), dict) else None
+    return _row(value) if is_api and isinstance(value.get("paths"), dict) else None
 
 
-def _row(api: dict[str, Any], settings: InputSettings) -> Iterator[Row]:
-    draft = Draft(settings)
+def _row(api: dict[str, Any]) -> Iterator[Row]:
+    draft = Draft()
     info = _at(api, "info")
     title = as_title(_said(info.get("title")))
     if title:
@@ -178,7 +178,8 @@ def _kind(schema: dict[str, Any]) -> str:
 
 def _scheme(name: str, scheme: dict[str, Any]) -> str:
     said = {"apiKey": "API key", "http": "HTTP"}.get(_said(scheme.get("type")), _said(scheme.get("type")))
-    where = " ".join(filter(None, (_said(scheme.get("in")), _said(scheme.get("name")), _said(scheme.get("scheme")))))
+    place = _said(scheme.get("in")).replace("query", "query parameter")
+    where = " ".join(filter(None, (place, _said(scheme.get("name")), _said(scheme.get("scheme")))))
     return f"{said} ({name}): {where} {_said(scheme.get('description'))}".strip()
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from conspectus.pipelines.readers.archives import Exhausted, Nest, contained, read_part, unique_name
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded
 from conspectus.pipelines.readers.quotations import remove_quoted, written
-from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title, strings, too_long
+from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title, strings
 from conspectus.pipelines.readers.web.page import add_page, parse_page
 from conspectus.storage.records import Hyperlink, Place
 from conspectus.storage.settings import InputSettings
@@ -132,12 +132,12 @@ def _parsed(content: bytes) -> EmailMessage:
 def message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     """Yield the text of a message and the rows of its attachments; Unreadable if it has neither."""
     try:
-        leaves = list(_leaves(message, True, settings))
+        leaves = list(_leaves(message, True))
     except RecursionError as error:
         raise Unreadable("damaged message", "its parts are nested too deeply") from error
     attached = [part for part, is_text in leaves if not is_text]
     try:
-        row = _text_row(message, [part for part, is_text in leaves if is_text], settings)
+        row = _text_row(message, [part for part, is_text in leaves if is_text])
         if row:
             yield row
         elif not attached:
@@ -151,16 +151,16 @@ def message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) -> 
         yield from _attachment_rows(part, names, settings, nest)
 
 
-def _leaves(part: EmailMessage, wanted: bool, settings: InputSettings) -> Iterator[tuple[EmailMessage, bool]]:
+def _leaves(part: EmailMessage, wanted: bool) -> Iterator[tuple[EmailMessage, bool]]:
     """Yield the parts of a message, and whether they are its text; of alternatives only one is `wanted` as text."""
     kind = part.get_content_type()
     if kind in _SIGNATURES:
         return
     if kind.startswith("multipart/") and part.is_multipart():
         children = [child for child in part.iter_parts() if isinstance(child, EmailMessage)]
-        best = _best(children, settings) if wanted and kind == "multipart/alternative" else None
+        best = _best(children) if wanted and kind == "multipart/alternative" else None
         for child in children:
-            yield from _leaves(child, wanted and (best is None or child is best), settings)
+            yield from _leaves(child, wanted and (best is None or child is best))
     elif kind in {"text/plain", "text/html"} and not (part.get_filename() or part.is_attachment()):
         if wanted:
             yield part, True
@@ -168,40 +168,35 @@ def _leaves(part: EmailMessage, wanted: bool, settings: InputSettings) -> Iterat
         yield part, False  # and no picture within the text, such as a logo
 
 
-def _best(alternatives: Sequence[EmailMessage], settings: InputSettings) -> EmailMessage | None:
+def _best(alternatives: Sequence[EmailMessage]) -> EmailMessage | None:
     """Return the plain alternative, or the HTML page if the plain one is blank or far shorter."""
     plain = next((alternative for alternative in alternatives if alternative.get_content_type() == "text/plain"), None)
-    pages = [
-        (alternative, part)
-        for alternative in alternatives
-        for part in alternative.walk()
-        if isinstance(part, EmailMessage) and part.get_content_type() == "text/html"
-    ]
-    if plain is None or not pages:
-        return pages[-1][0] if pages else plain
-    length, (page, markup) = _length(plain, settings), pages[-1]
-    is_short = not length or len(markup.get_payload()) > _FEW_WORDS * length  # markup is longer than its text
-    return page if is_short and (not length or _length(markup, settings) > _FEW_WORDS * length) else plain
+    page = next((other for other in reversed(alternatives) if _length(other, "text/html") is not None), None)
+    if plain is None or page is None:
+        return page or plain
+    length = _length(plain, "text/plain") or 0
+    return page if not length or (_length(page, "text/html") or 0) > _FEW_WORDS * length else plain
 
 
-def _length(part: EmailMessage, settings: InputSettings) -> int:
-    """Return the characters of a part's text, 0 if it cannot be read."""
+def _length(part: EmailMessage, kind: str) -> int | None:
+    """Return the characters of the last text of a kind in a part, 0 if it cannot be read, None if there is none."""
+    texts = [each for each in part.walk() if isinstance(each, EmailMessage) and each.get_content_type() == kind]
     try:
-        found = _text(part, settings, None)
+        found = _text(texts[-1], None) if texts else None
     except Unreadable:
-        return 0
-    return len(found.text.strip()) if found else 0
+        found = None
+    return len(found.text.strip()) if found else 0 if texts else None
 
 
-def _text_row(message: EmailMessage, parts: Sequence[EmailMessage], settings: InputSettings) -> Row | None:
+def _text_row(message: EmailMessage, parts: Sequence[EmailMessage]) -> Row | None:
     """Return the joined text of the parts of a message, None if they have none."""
     metadata = {name: _header(message, name) for name in ("from", "to", "cc", "date")}
     metadata |= {name.replace("-", "_"): _message_ids(message, name) for name in _IDENTIFYING}
     subject = _header(message, "subject") or ""
     is_reply = bool(metadata["in_reply_to"] or metadata["references"] or _ANSWERED.match(subject))
-    rows = [row for part in parts if (row := _text(part, settings, is_reply))]
+    rows = [row for part in parts if (row := _text(part, is_reply))]
     if not rows:  # a message with only quotations: these are its text
-        rows = [row for part in parts if (row := _text(part, settings, None))]
+        rows = [row for part in parts if (row := _text(part, None))]
     if not rows:
         return None
     text = ""
@@ -212,12 +207,10 @@ def _text_row(message: EmailMessage, parts: Sequence[EmailMessage], settings: In
         places += [replace(place, start=place.start + len(text)) for place in row.places]
         links += [replace(one, start=one.start + len(text), end=one.end + len(text)) for one in row.hyperlinks]
         text += row.text
-        if len(text) > settings.max_characters:
-            raise too_long(settings)
     return Row(None, None, as_title(subject), text, strings(metadata), tuple(places), hyperlinks=tuple(links))
 
 
-def _text(part: EmailMessage, settings: InputSettings, is_reply: bool | None) -> Row | None:
+def _text(part: EmailMessage, is_reply: bool | None) -> Row | None:
     """Return the written text of a part, without quotations (of a reply) and signature; None if empty.
 
     `is_reply` is None if the whole text of the part is wanted.
@@ -234,7 +227,7 @@ def _text(part: EmailMessage, settings: InputSettings, is_reply: bool | None) ->
         return None
     if is_reply:
         remove_quoted(root)
-    draft = Draft(settings)
+    draft = Draft()
     add_page(root, draft)
     return draft.row(None, {}) if draft else None
 

@@ -77,7 +77,7 @@ def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
         if number in (None, 1):
             metadata, text = _front_matter(text)
             title = as_title(metadata.pop(settings.title_column, None))
-        draft = Draft(settings)
+        draft = Draft()
         if number in (None, 1):
             said = {
                 name: value
@@ -291,13 +291,13 @@ _ORG_TITLE = re.compile(r"^#\+title:[ \t]*(.+)$", re.M | re.I)
 
 def read_markup(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a text in AsciiDoc, Org, reStructuredText or MediaWiki markup with its headings as places."""
-    text = read_whole(path, settings)
+    text = read_whole(path)
     form = _FORMS[readable_suffix(path.name, settings.suffixes)]
     title = _ORG_TITLE.search(text) if form == "org" else None
     text = _underlined(text) if form == "rst" else text
     for rule, by in _COMPILED[form]:
         text = rule.sub(by, text)
-    yield _row(text, title[1] if title else None, settings)
+    yield _row(text, title[1] if title else None)
 
 
 def _underlined(text: str) -> str:
@@ -332,8 +332,8 @@ def _slug(name: str) -> str:
     return re.sub(r"[^\w\- ]", "", name.lower()).strip().replace(" ", "-")
 
 
-def _row(text: str, title: str | None, settings: InputSettings, level: int = 1) -> Row:
-    draft = Draft(settings)
+def _row(text: str, title: str | None, level: int = 1) -> Row:
+    draft = Draft()
     add_markdown(draft, text)
     first = next((place.label for place in draft.places if place.level == level), None)
     return draft.row(as_title(title) or first, {})
@@ -348,64 +348,60 @@ _SIGNS = {
     "cq": "’", "hy": "-", "ti": "~", "ha": "^", "R": "®", "->": "→", "-": "-", "e": "\\", "~": " ", " ": " ", "0": " ",
     "'": "'",
 }  # fmt: skip
+_MARKS = re.compile(r"([*_`<\[])")
 _WORDS = re.compile(r'"((?:[^"\n]|"")*)"?|(\S+)')
-_HEADINGS = {"SH": "##", "Sh": "##", "SS": "###", "Ss": "###"}
 _FONTS = frozenset("B I R BR RB BI IB IR RI SM SB".split())
-_MDOC = frozenset("Nm Nd Ar Pa Cm Op Xr Em Sy Ev Dv Li Ic Va Fa Ql Dq Sq Fl Bq Pq".split())
+_MDOC = frozenset("Nm Ar Pa Cm Op Xr Em Sy Ev Dv Li Ic Va Fa Ql Dq Sq Fl Bq Pq".split())
+_TITLE_OF_MANUAL = re.compile(r"^\.[ \t]*(?:TH|Dt)[ ]+\"?([^\s\"]+)\"?(?:[ ]+\"?(\w+))?", re.M)
+_NAME_OF_MANUAL = re.compile(r"^\.Nm[ ]+(\S+)", re.M)
+_MACROS = [
+    (re.compile(rf"^\.[ \t]*{rule}", re.M), by)
+    for rule, by in (
+        (rf"({'|'.join((*_FONTS, *_MDOC))})(?:[ ]+(.*))?$", lambda found: _shown(found[1], _words(found[2] or ""))),
+        (r"(?:nf|EX|fi|EE)\b.*$", "\n```"),
+        (r"([Ss])([HhSs])[ ]+(.+)$",
+         lambda found: f"\n\n##{'#' * (found[2] in 'Ss')} {' '.join(_words(found[3]))}\n\n"),
+        (r"It[ ]+(.+)$", lambda found: f"\n\n{_shown('It', _words(found[1]))}: "),
+        (r"IP[ ]+(.+)$", lambda found: f"\n\n{_words(found[1])[0]}: "),
+        (r"T[PQ]\b.*\n(.*)$", r"\n\n\1: "),
+        (r"(?:PP?|LP|Pp|sp|IP|br|El)\b.*$", "\n"),
+        (r"Nd[ ]+", "- "),
+    )
+]  # fmt: skip
+"""What the macros of man and mdoc become; the arguments of others are left out."""
+_OTHER_MACRO = re.compile(r"^[.'].*\n?", re.M)
+_BREAK = re.compile(r"(?<=[^\n])[ ]?\n(?=[^\n])")
 
 
 def read_manual(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a manual page (roff): sections as places, an option with its description; any other file as text."""
-    text = read_whole(path, settings)
+    text = read_whole(path)
     if not _MANUAL.search(text):
         yield from read_plain(path, settings)
         return
-    out: list[str] = []
-    title, is_term, is_filled = None, False, True
-
-    def say(said: str) -> None:
-        nonlocal is_term
-        if is_term:
-            out.extend(("", f"{said}:"))
-            is_term = False
-        elif is_filled and out and out[-1] and said:
-            out[-1] += f" {said}"
-        else:
-            out.append(said)
-
-    for line in text.split("\n"):
-        if not line.startswith((".", "'")):
-            say(_plain(line))
-            continue
-        name, _, rest = line[1:].strip().partition(" ")
-        words = [_plain(found[1] if found[2] is None else found[2]) for found in _WORDS.finditer(rest)]
-        if name in ("TH", "Dt") and words:
-            title = f"{words[0]}({words[1]})" if len(words) > 1 else words[0]
-        elif name in _HEADINGS:
-            out += ["", f"{_HEADINGS[name]} {' '.join(words)}", ""]
-        elif name in ("TP", "TQ"):
-            is_term = True
-        elif name in ("IP", "It") and words:
-            is_term = True
-            say(words[0] if name == "IP" else _flags(words))
-        elif name in ("PP", "P", "LP", "Pp", "sp", "IP", "br"):
-            out.append("")
-        elif name in ("nf", "EX", "fi", "EE") and is_filled != (name in ("fi", "EE")):
-            is_filled = name in ("fi", "EE")
-            out += ["```", ""] if is_filled else ["", "```"]
-        elif name in _FONTS or name in _MDOC:
-            alternate = len(name) == 2 and name in _FONTS and name not in ("SM", "SB")
-            say("".join(words) if alternate else _flags([name, *words]) if name in _MDOC else " ".join(words))
-    yield _row("\n".join(out), title, settings, level=0)
+    title = _TITLE_OF_MANUAL.search(text)
+    if name := _NAME_OF_MANUAL.search(text):
+        text = re.sub(r"^\.Nm[ ]*$", lambda _: name[0], text, flags=re.M)
+    for rule, by in _MACROS:
+        text = rule.sub(by, text)
+    parts = _OTHER_MACRO.sub("", text).split("```")
+    parts[::2] = [_MARKS.sub(r"\\\1", _plain(_BREAK.sub(" ", part))) for part in parts[::2]]
+    parts[1::2] = map(_plain, parts[1::2])
+    yield _row("```".join(parts), f"{title[1]}({title[2]})" if title and title[2] else None, level=0)
 
 
-def _flags(words: Sequence[str]) -> str:
-    """Return the words of a line of mdoc without the names of macros, with - before flags."""
-    shown = (f"-{word}" if before == "Fl" else word for before, word in zip(["", *words], words, strict=False))
+def _words(arguments: str) -> list[str]:
+    return [found[1] if found[2] is None else found[2] for found in _WORDS.finditer(arguments)] or [""]
+
+
+def _shown(macro: str, words: Sequence[str]) -> str:
+    """Return the words of a line: without the names of macros of mdoc, with - before flags, or joined in two fonts."""
+    if macro in _FONTS:
+        return ("" if len(macro) == 2 and macro not in ("SM", "SB") else " ").join(words)
+    shown = (f"-{word}" if before == "Fl" else word for before, word in zip([macro, *words], words, strict=False))
     return " ".join(word for word in shown if word.lstrip("-") not in _MDOC)
 
 
 def _plain(text: str) -> str:
     """Return text without the escapes of roff."""
-    text = _ESCAPE.sub(lambda found: _SIGNS.get(found[1] or found[2] or found[3] or "", ""), text)
-    return re.sub(r"([*_`<\[])", r"\\\1", text)
+    return _ESCAPE.sub(lambda found: _SIGNS.get(found[1] or found[2] or found[3] or "", ""), text)

@@ -62,14 +62,14 @@ _TEX_RULES = [
 _TEX_ENVIRONMENT = re.compile(r"\\(?:begin|end)\{[\w*]+\}(?:\[[^\]]*\])?")
 
 
-def read_latex(path: Path, settings: InputSettings) -> Iterator[Row]:
+def read_latex(path: Path, _: InputSettings) -> Iterator[Row]:
     """Yield a LaTeX file: authors, abstract and body without comments and commands of layout, sections as places.
 
     Short macros without options are replaced, footnotes follow their paragraph, the bibliography is a section.
     """
-    source = _expanded(_TEX_COMMENT.sub("", read_whole(path, settings)))
+    source = _expanded(_TEX_COMMENT.sub("", read_whole(path)))
     titles, authors = ([found[1] for found in rule.finditer(source)] for rule in (_TEX_TITLE, _TEX_AUTHOR))
-    title = as_title(_inline(titles[0])) if titles else None
+    title = as_title(re.sub(r"\\\\(?:\[[^\]]*\])?|\\[a-zA-Z]++(?!\{)", " ", _inline(titles[0]))) if titles else None
     plain = [_TEX_AROUND.sub(r"\1", _inline(_TEX_ASIDE.sub("", every))) for every in authors]
     names = [" ".join(name.split()) for every in plain for name in _TEX_AND.split(every)]
     body = _TEX_BODY.search(source)
@@ -77,7 +77,7 @@ def read_latex(path: Path, settings: InputSettings) -> Iterator[Row]:
     for rule, by in _TEX_RULES:
         text = rule.sub(by, text)
     text = _TEX_TABLE.sub(_table, text)
-    draft = Draft(settings)
+    draft = Draft()
     metadata = {"author": ", ".join(filter(None, names))} if any(names) else {}
     if title:
         draft.add_heading(title, 1)

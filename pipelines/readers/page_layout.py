@@ -5,7 +5,6 @@ fill the column, and sentences that go on in the next line.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
@@ -24,13 +23,13 @@ _GUTTER, _FILLED = 0.5, 0.75
 _COMPARED = 50
 _MOST_PIECES, _MOST_CHARACTERS = 600, 30_000
 """Beyond these the lines stay as they are drawn: the text of each piece costs the characters of the page."""
-_LEAST_BESIDE = 4
-_LEAST_IN_COLUMN, _LEAST_LENGTH, _WIDE = 0.5, 25, 0.7
+_LEAST_IN_COLUMN, _LEAST_LENGTH, _LEAST_SIGNS, _WIDE = 0.5, 25, 9, 0.7
 _LEAST_CONTINUED = 0.3
-_NEAR = 4
 _FRACTION = re.compile(r"(?<=\d)(\d{1,2})\s{0,3}/\s{0,3}(\d{1,2})\s+")
 _STOPPED = re.compile(r"[.!?:;。！？…]\W*$")
 _LEAST_ROWS, _LEAST_SHARE = 2, 0.6
+HYPHEN = "\ufffe"
+"""What PDFium writes for the hyphen of a word divided at a line's end; the text of a box lacks it."""
 
 
 class Line(NamedTuple):
@@ -44,29 +43,42 @@ class Line(NamedTuple):
 
 
 def blocks(lines: Sequence[Line]) -> Iterator[Line]:
-    """Yield the paragraphs and tables of a page in reading order, each with the box around it.
+    """Yield the paragraphs and tables of a page in reading order, each with the box around it."""
+    for part in _divided(lines)[0]:
+        rows = list(_rows(part))
+        text = _table(rows) or _paragraph(rows, max(line.right for line in part))
+        yield _joined(part)._replace(text=text)
 
-    A page is divided at its largest blank: first at high ones, then between columns of prose, then between paragraphs.
+
+def _divided(lines: Sequence[Line]) -> tuple[list[list[Line]], int]:
+    """Return the parts of a page in reading order, and how often it was divided between columns.
+
+    It is divided at its largest blank: first at high ones, then between columns of prose, then between paragraphs.
     """
-    if not lines:
-        return
-    height = median(line.bottom - line.top for line in lines)
+    parts: list[list[Line]] = []
+    n_gutters = 0
+    height = median(line.bottom - line.top for line in lines) if lines else 0.0
     usual = _usual_gap(lines)
-    waiting = [list(lines)]
+    waiting = [list(lines)] if lines else []
     while waiting:
         part = waiting.pop()
         gap, y = _largest_gap([(line.top, line.bottom) for line in part])
         beside, x = _largest_gap([(line.left, line.right) for line in part])
         left, right = [line for line in part if line.right <= x], [line for line in part if line.right > x]
         if gap < _BAND * height and beside >= _GUTTER * height and _is_prose(left) and _is_prose(right):
+            n_gutters += 1
             waiting += right, left
         elif gap >= max(_PARAGRAPH * height, _USUAL * usual):
             waiting += [line for line in part if line.bottom > y], [line for line in part if line.bottom <= y]
         else:
-            rows = list(_rows(part))
-            lefts, tops, rights, bottoms, _ = zip(*part, strict=True)
-            text = _table(rows) or _paragraph(rows, max(rights))
-            yield Line(min(lefts), min(tops), max(rights), max(bottoms), text)
+            parts.append(part)
+    return parts, n_gutters
+
+
+def _joined(lines: Sequence[Line]) -> Line:
+    """Return the box around some lines with their texts."""
+    lefts, tops, rights, bottoms, texts = zip(*lines, strict=True)
+    return Line(min(lefts), min(tops), max(rights), max(bottoms), " ".join(texts))
 
 
 def _largest_gap(spans: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -93,9 +105,20 @@ def _usual_gap(lines: Sequence[Line]) -> float:
 
 
 def _is_prose(lines: Sequence[Line]) -> bool:
-    ordered = sorted(lines, key=lambda line: line.top)
-    pieces = [Piece(line.left, -line.bottom, line.right, -line.top) for line in ordered]
-    return len(lines) > 1 and is_prose(pieces, [line.text for line in ordered])
+    """Return whether the lines of a column are long, fill it, and go on within sentences."""
+    rows = [_joined(row) for row in _rows(lines)] if len(lines) > 1 else []
+    if len(rows) < 2:
+        return False
+    widths = [row.right - row.left for row in rows]
+    filled = sum(width >= _WIDE * max(widths) for width in widths)
+    continued = [
+        after.text[:1].islower() or not any(map(str.islower, after.text))
+        for one, after in pairwise(rows)
+        if not _STOPPED.search(one.text)
+    ]
+    has_case = any(row.text.upper() != row.text.lower() for row in rows)
+    is_long = median(len(row.text) for row in rows) >= (_LEAST_LENGTH if has_case else _LEAST_SIGNS)
+    return is_long and filled >= _LEAST_IN_COLUMN * len(rows) and sum(continued) >= _LEAST_CONTINUED * len(rows)
 
 
 def _rows(part: Sequence[Line]) -> Iterator[list[Line]]:
@@ -144,82 +167,21 @@ def _paragraph(rows: Sequence[Sequence[Line]], right: float) -> str:
     return text
 
 
-class Piece(NamedTuple):
-    """The box of a piece of a line; y grows upwards."""
-
-    left: float
-    bottom: float
-    right: float
-    top: float
-
-
 def in_reading_order(text: "PdfTextPage", said: str) -> str:
     """Return the text of a page, `said` as it is drawn, with columns one after the other and fractions in one line."""
     n_pieces = text.count_rects()
     if not 1 < n_pieces <= _MOST_PIECES or len(said) > _MOST_CHARACTERS:
         return said
-    pieces = [Piece(*text.get_rect(at)) for at in range(n_pieces)]
-    if _FRACTION.search(said):
-        longest = max(pieces, key=lambda one: one.right - one.left)
-        least = _WIDE * (longest.top - longest.bottom)
-        small = {text.get_text_bounded(*one).strip() for one in pieces if one.top - one.bottom < least}
-        said = _FRACTION.sub(lambda of: f" {of[1]}/{of[2]} " if {of[1], of[2]} <= small else of[0], said)
-    lines = _joined(pieces)
-    start = _second_column(lines)
-    if start is None:
-        return said
-    words = [" ".join(text.get_text_bounded(*line).split()) for line in lines]
-    first = [at for at, line in enumerate(lines) if line.right < start]
-    second = [at for at, line in enumerate(lines) if line.left >= start - _NEAR]
-    if not all(is_prose([lines[at] for at in column], [words[at] for at in column]) for column in (first, second)):
-        return said
-    ordered: list[str] = []
-    waiting: list[str] = []
-    for line, said_here in zip(lines, words, strict=True):
-        if line.left >= start - _NEAR:
-            waiting.append(said_here)
-            continue
-        if line.right >= start:  # across both columns
-            ordered += waiting
-            waiting = []
-        ordered.append(said_here)
-    return "\r\n".join([*ordered, *waiting])
-
-
-def _joined(pieces: Sequence[Piece]) -> list[Piece]:
-    """Return the pieces of lines, in the order of drawing, those joined that touch."""
-    lines: list[Piece] = []
-    for piece in pieces:
-        last = lines[-1] if lines else None
-        if last and _is_beside(last, piece) and piece.left - last.right < max(_NEAR, (last.top - last.bottom) * _WIDE):
-            lines[-1] = Piece(last.left, min(last.bottom, piece.bottom), piece.right, max(last.top, piece.top))
-        else:
-            lines.append(piece)
-    return lines
-
-
-def _is_beside(one: Piece, other: Piece) -> bool:
-    shared = min(one.top, other.top) - max(one.bottom, other.bottom)
-    return other.left >= one.right - _NEAR and 2 * shared > min(one.top - one.bottom, other.top - other.bottom)
-
-
-def _second_column(lines: Sequence[Piece]) -> float | None:
-    """Return where the second column begins, None if not most lines that are drawn side by side agree on it."""
-    starts = [other.left for one, other in pairwise(lines) if _is_beside(one, other)]
-    if len(starts) < _LEAST_BESIDE:
-        return None
-    (usual, _), *_ = Counter(round(start / _NEAR) for start in starts).most_common(1)
-    near = [start for start in starts if abs(start - usual * _NEAR) <= _NEAR]
-    return min(near) if len(near) >= max(_LEAST_BESIDE, _LEAST_IN_COLUMN * len(starts)) else None
-
-
-def is_prose(lines: Sequence[Piece], words: Sequence[str]) -> bool:
-    """Return whether the lines of a column are long, fill it, and go on within sentences."""
-    widths = [line.right - line.left for line in lines]
-    filled = sum(width >= _WIDE * max(widths) for width in widths)
-    continued = [
-        after[:1].islower() or not any(map(str.islower, after)) for one, after in pairwise(words)
-        if not _STOPPED.search(one)
-    ]  # fmt: skip
-    is_long = median(map(len, words)) >= _LEAST_LENGTH or not any(map(str.islower, "".join(words)))
-    return is_long and filled >= _LEAST_IN_COLUMN * len(lines) and sum(continued) >= _LEAST_CONTINUED * len(lines)
+    boxes = [text.get_rect(at) for at in range(n_pieces)]
+    lines = [Line(box[0], -box[3], box[2], -box[1], " ".join(text.get_text_bounded(*box).split())) for box in boxes]
+    longest = max(lines, key=lambda line: line.right - line.left)
+    least = _WIDE * (longest.bottom - longest.top)
+    small = {line.text.strip("/") for line in lines if line.bottom - line.top < least}
+    said = _FRACTION.sub(lambda of: f" {of[1]}/{of[2]} " if {of[1], of[2]} <= small else of[0], said)
+    parts, n_gutters = _divided([line for line in lines if line.text])
+    parts = [
+        [line._replace(text=f"{line.text}{HYPHEN}") if f"{line.text}{HYPHEN}" in said else line for line in part]
+        for part in parts
+    ]
+    ordered = [" ".join(line.text for line in row) for part in parts for row in _rows(part)]
+    return "\r\n".join(ordered) if n_gutters else said

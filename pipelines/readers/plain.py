@@ -7,7 +7,7 @@ from typing import IO
 
 import regex
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean, open_text
-from conspectus.pipelines.readers.rows import Draft, Row, as_title, too_long
+from conspectus.pipelines.readers.rows import Draft, Row, as_title
 from conspectus.storage.settings import InputSettings
 
 PART = 250_000
@@ -83,18 +83,16 @@ def _end(text: str, size: int) -> int:
     return size
 
 
-def read_whole(path: Path, settings: InputSettings) -> str:
-    """Return the cleaned text of a file; Unreadable where it is empty or longer than `input.max_characters`."""
+def read_whole(path: Path) -> str:
+    """Return the cleaned text of a file; raises Unreadable where it is empty."""
     with open_text(path) as stream:
-        text = clean(stream.read(settings.max_characters + 1))
-    if len(text) > settings.max_characters:
-        raise too_long(settings)
+        text = clean(stream.read())
     if not text.strip():
         raise Unreadable("empty")
     return text
 
 
-def read_rtf(path: Path, settings: InputSettings) -> Iterator[Row]:
+def read_rtf(path: Path, _: InputSettings) -> Iterator[Row]:
     """Yield the text of a Rich Text file; raises Unreadable for a file that is damaged or too large."""
     from striprtf.striprtf import rtf_to_text
 
@@ -113,7 +111,7 @@ def read_rtf(path: Path, settings: InputSettings) -> Iterator[Row]:
         text: str = rtf_to_text(markup, errors="replace")  # type: ignore[no-untyped-call]
     except (ValueError, LookupError, IndexError) as error:
         raise Unreadable("damaged document", str(error)[:200]) from error
-    draft = Draft(settings)
+    draft = Draft()
     for paragraph in clean(text).split("\n"):
         draft.add(paragraph)
     yield draft.row(None, {})

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
@@ -58,13 +58,13 @@ class Lost:
 
 def row_of(number: int | None, record: Record, settings: InputSettings) -> Row | Lost:
     """Return the row of a record with a text column, or the reason why it cannot be read."""
+    if settings.text_column not in record:
+        return Lost(number, *no_column(settings.text_column, record).why)
     text = record[settings.text_column]
     if text is None or text == "":
         return Lost(number, "empty")
     if not isinstance(text, str):
         return Lost(number, "the text is not a string", f"it is a {type(text).__name__}")
-    if len(text) > settings.max_characters:
-        return Lost(number, *too_long(settings).why)
     text = clean(text)
     if not text.strip():
         return Lost(number, "empty")
@@ -91,35 +91,26 @@ def numbered_record(number: int, value: object, kind: str) -> tuple[int, Record]
 
 
 def rows_with_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
-    """Turn numbered records into rows. If none has a text, the file fails as a whole instead of row by row.
+    """Turn numbered records into rows. If the first ten thousand have no text, the file fails as a whole.
 
-    Raises Unreadable for that, immediately after ten thousand records, and if there are no records.
+    Raises Unreadable for that, and if there are no records.
     """
-    without: list[Lost] = []
-    columns: set[str] = set()
-    with_text = lost = 0
-    for record in records:
-        if isinstance(record, Lost):
-            lost += 1
-            yield record
-        elif settings.text_column in record[1]:
-            with_text += 1
-            yield from without
-            without.clear()
-            yield row_of(*record, settings)
-        else:
-            found = Lost(record[0], *no_column(settings.text_column, record[1]).why)
-            if with_text:
-                yield found
-                continue
-            without.append(found)
-            columns.update(name[:_LONGEST_NAME] for name in islice(record[1], _SHOWN_NAMES - len(columns)))
-            if len(without) >= _MOST_WITHOUT_TEXT:
-                break
-    if without:
-        raise no_column(settings.text_column, sorted(columns))
-    if not (with_text or lost):
+    first: list[tuple[int, Record] | Lost] = []
+    columns: dict[str, None] = {}
+    for record in islice(records, _MOST_WITHOUT_TEXT):
+        first.append(record)
+        columns |= {} if isinstance(record, Lost) else dict.fromkeys(record[1])
+        if settings.text_column in columns:
+            break
+    if not first:
         raise Unreadable("empty", "no rows")
+    for record in chain(first, records if settings.text_column in columns else ()):
+        if isinstance(record, Lost):
+            yield record
+        elif settings.text_column in columns:
+            yield row_of(*record, settings)
+    if columns and settings.text_column not in columns:
+        raise no_column(settings.text_column, sorted(columns))
 
 
 def mapping(value: object) -> dict[str, Any]:
@@ -182,11 +173,6 @@ def strings(record: Record) -> dict[str, str]:
     return {name: clean(value) for name, value in values.items() if value is not None}
 
 
-def too_long(settings: InputSettings) -> Unreadable:
-    """Return the error for a text that exceeds the limit."""
-    return Unreadable(f"longer than input.max_characters ({settings.max_characters})")
-
-
 def _string(value: Any) -> str | None:  # noqa: ANN401  (whatever a format can hold)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
@@ -231,7 +217,6 @@ class Draft:
     of a block without text move to the next one.
     """
 
-    settings: InputSettings
     places: list[Place] = field(default_factory=list)
     links: list[Hyperlink] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)
@@ -256,10 +241,7 @@ class Draft:
         return self.opening(name, "")
 
     def add(self, text: str, joint: str = "\n\n") -> bool:
-        """Add a block, with `joint` before it unless it is the first; return whether it was not empty.
-
-        Raises Unreadable if the text exceeds its maximum length.
-        """
+        """Add a block, with `joint` before it unless it is the first; return whether it was not empty."""
         text = clean(text).strip()
         if not without_marks(text).strip():
             self._left_over += "".join(mark[0] for mark in _MARK.finditer(text))
@@ -273,8 +255,6 @@ class Draft:
         self._left_over = ""
         self._parts.append(text)
         self._length += len(text)
-        if self._length > self.settings.max_characters:
-            raise too_long(self.settings)
         return True
 
     def add_heading(self, text: str, level: int) -> None:

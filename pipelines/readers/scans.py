@@ -124,7 +124,7 @@ def read_picture(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield a picture as one row with its pages and areas as places; a page that cannot be read is `Lost`."""
     if why := why_not(settings):
         raise UnknownFormat("picture", why)
-    draft, lost, confidences = Draft(settings), [], dict[str, float]()
+    draft, lost, confidences = Draft(), [], dict[str, float]()
     unread: Unreadable | None = None
     for number, image in enumerate(_pages(path), 1):
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.guards import local
-from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Row, as_title, labelled
+from conspectus.pipelines.readers.rows import Draft, Row, as_title, labelled
 from conspectus.pipelines.readers.web.page import add_elements, decoded_page, parse_page
 from conspectus.storage.settings import InputSettings
 
@@ -64,7 +64,7 @@ _DEEPEST = 6
 _DECLARATION = re.compile(r"\s*<\?xml")
 
 
-def read_xml(path: Path, settings: InputSettings) -> Iterator[Row]:
+def read_xml(path: Path, _: InputSettings) -> Iterator[Row]:
     """Yield an XML document as one row. Entities are never replaced and nothing is fetched.
 
     JATS and DocBook: the title, authors and the like as metadata and first line, sections as places, references apart.
@@ -73,7 +73,7 @@ def read_xml(path: Path, settings: InputSettings) -> Iterator[Row]:
     root = parse_page(markup if _DECLARATION.match(markup) else f'<?xml version="1.0"?>{markup}')
     if root is None:
         raise Unreadable("no text", "the document is empty")
-    draft = Draft(settings)
+    draft = Draft()
     article = next((one for one in root.iter() if local(one) in _DOCUMENTS), root)
     if local(article) not in _DOCUMENTS:
         for text in _values(root):
@@ -182,24 +182,18 @@ def _as_html(root: "_Element") -> None:
 
 def _values(root: "_Element") -> Iterator[str]:
     """Yield the texts of an XML document that is no article: a paragraph for each mixed or innermost element."""
-    done: set[_Element] = set()
-    for element in root.iter():
-        if not local(element):
-            continue
-        if element in done or element.getparent() in done:
-            done.add(element)
-            continue
-        children = [child for child in element if isinstance(child.tag, str)]
-        mixed = bool((element.text or "").strip()) or any((child.tail or "").strip() for child in children)
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        children = [child for child in element if local(child)]
         own = {str(name).rpartition("}")[2]: str(value) for name, value in element.attrib.items()}
-        leaves = [child for child in children if not len(child) and not mixed]
-        for child in leaves:
+        if any((text or "").strip() for text in (element.text, *(child.tail for child in children))):
+            yield labelled(own | {"" if children else local(element): _text(element)})
+            continue
+        for child in (child for child in children if not len(child)):
             name = local(child)
             if (value := _text(child)) and name in own:
                 value = f"{own[name]}, {value}"
             own |= {name: value} if value else {}
-        if mixed:
-            own |= {local(element) if not children else "": _text(element)}
-            done.add(element)
-        done.update(leaves)
-        yield labelled(own).translate(NO_MARKS)
+        yield labelled(own)
+        waiting += reversed([child for child in children if len(child)])

@@ -1,15 +1,14 @@
-"""Packages: zip archives of XML parts, those of Office Open XML (ECMA-376 part 2) with references to each other.
+"""Packages: zip archives of XML parts, as Office files and electronic books are.
 
 Texts and presentations of LibreOffice and others (.odt, .odp), and electronic books (EPUB 2 and 3) are read here.
 
-Only the parts that contain text are read, pictures and fonts are not unpacked. Elements
-are identified by their local names, so that the strict and the transitional form of the standard are read alike.
+Only the parts that contain text are read, pictures and fonts are not unpacked. Elements are identified by their local
+names.
 """
 
 import posixpath
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -17,8 +16,8 @@ from zipfile import ZipFile
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.guards import local, member_blocks, open_zip, parse_xml
-from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Lost, Row, folded, markdown_table, sensible_title
-from conspectus.pipelines.readers.web.page import add_page, decoded_page, parse_page
+from conspectus.pipelines.readers.rows import Draft, Lost, Row, sensible_title
+from conspectus.pipelines.readers.web.page import add_elements, add_page, decoded_page, parse_page
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -26,16 +25,6 @@ if TYPE_CHECKING:
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_SAME = ("title", "subject", "keywords", "description", "created", "modified", "language")
-_PROPERTIES = {"creator": "author", **{name: name for name in _SAME}}
-
-
-@dataclass(frozen=True, slots=True)
-class PartRelationship:
-    """A relationship of a part: the last word of its type, and the name of the target part."""
-
-    kind: str
-    target: str
 
 
 class Package:
@@ -62,36 +51,9 @@ class Package:
             raise Unreadable("damaged document", otherwise)
         return root
 
-    def relations(self, name: str) -> dict[str, PartRelationship]:
-        """Return the relationships of a part ("" for the package itself) within the package, by their ids."""
-        folder, base = posixpath.split(name)
-        root = self.part(posixpath.join(folder, "_rels", f"{base}.rels"))
-        found = {}
-        for node in root.iterfind("{*}Relationship") if root is not None else ():
-            target, id_ = node.get("Target"), node.get("Id")
-            if target and id_ and node.get("TargetMode") != "External":
-                path = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
-                found[id_] = PartRelationship((node.get("Type") or "").rpartition("/")[2], path)
-        return found
-
-    def main_part(self, expected: str) -> tuple[str, "_Element"]:
-        """Return the name and root of the main part; raises Unreadable if its type is not `expected`."""
-        name = self._of_kind("officeDocument")
-        root = self.needed(name, "the package has no main part")
-        if local(root) != expected:
-            raise Unreadable("damaged document", f"the main part is a {local(root)}, not a {expected}")
-        return name, root
-
-    def _of_kind(self, kind: str) -> str:
-        return next((relation.target for relation in self.relations("").values() if relation.kind == kind), "")
-
-    def properties(self) -> tuple[str | None, dict[str, str]]:
-        """Return the title and the other core properties that are not empty; none if they are damaged."""
-        try:
-            root = self.part(self._of_kind("core-properties"))
-        except Unreadable:
-            return None, {}
-        return described(root, _PROPERTIES)
+    def names(self) -> list[str]:
+        """Return the names of the parts."""
+        return [member.filename for member in self._members.values()]
 
 
 def described(root: "_Element | None", names: Mapping[str, str]) -> tuple[str | None, dict[str, str]]:
@@ -134,23 +96,18 @@ def value(element: "_Element | None", name: str) -> str | None:
     return next((str(text) for key, text in attributes if str(key).rpartition("}")[2] == name), None)
 
 
-def own(element: "_Element", *tags: str) -> "Iterator[_Element]":
-    """Yield descendants with some tags that are in no other element of the tag of `element`: the rows of a table."""
-    outer = f"{{*}}{local(element)}"
-    for node in element.iter(*(f"{{*}}{tag}" for tag in tags)):
-        if next(node.iterancestors(outer), None) is element:
-            yield node
-
-
 _LEFT_OUT = [
     f"{{*}}{name}" for name in "tracked-changes annotation annotation-end forms sequence-decls table-of-content".split()
 ]
-_SIGNS = {"tab": " ", "line-break": "\n", "s": " ", "p": "\n"}
 _NAMES = {"title": "title", "creator": "author", "initial-creator": "author", "language": "language", "date": "date"}
+_HTML = {"p": "div", "list": "ul", "list-item": "li", "table-row": "tr", "table-cell": "td", "line-break": "br"}
 
 
 def read_odt(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield a text or a presentation as one row with its headings and slides as places."""
+    """Yield a text or a presentation as one row with its headings and slides as places.
+
+    Its elements get the names that HTML has for them, and the reader of web pages does the rest.
+    """
     from lxml import etree
 
     with open_package(path, settings.max_archive_bytes) as package:
@@ -159,46 +116,27 @@ def read_odt(path: Path, settings: InputSettings) -> Iterator[Row]:
         content = package.needed("content.xml", "content.xml is missing")
         title, metadata = described(package.part("meta.xml"), _NAMES)
     etree.strip_elements(content, *_LEFT_OUT, with_tail=False)
-    draft = Draft(settings)
-    slides = 0
-    for node in content.iter("{*}page", "{*}h", "{*}p", "{*}table"):
+    slides = list(content.iter("{*}page"))
+    for table in content.iter("{*}table"):
+        rows = table.findall(".//{*}table-row")
+        for cell in rows[0].iterfind("{*}table-cell") if len(rows) > 1 else ():
+            cell.tag = "th"
+    for node in content.iter():
         name = local(node)
-        if next(node.iterancestors("{*}h", "{*}p", "{*}table"), None) is not None:
-            continue
-        if name == "page":
-            slides += 1
-            draft.begin("slide", str(slides))
-        elif name == "table":
-            cells = (
-                [" ".join(_text(cell, draft).split()) for cell in own(row, "table-cell")]
-                for row in own(node, "table-row")
-            )
-            rows = list(cells)
-            draft.add(markdown_table(rows, n_headers=1 if len(rows) > 1 else 0))
-        elif name == "h":
-            level = value(node, "outline-level") or "1"
-            draft.add_heading(_text(node, draft), int(level) if level.isdecimal() else 1)
-        else:
-            text, in_list = _text(node, draft), next(node.iterancestors("{*}list"), None) is not None
-            draft.add(f"- {text}" if in_list and text else text, "\n" if in_list else "\n\n")
+        if name in ("tab", "s"):
+            node.tail = f" {node.tail or ''}"
+        elif name == "a":
+            node.set("href", value(node, "href") or "")
+        level = value(node, "outline-level") or "1"
+        node.tag = f"h{level if level in '123456' else 6}" if name == "h" else _HTML.get(name, name)
+    draft = Draft()
+    for number, slide in enumerate(slides, start=1):
+        draft.begin("slide", str(number))
+        add_elements(slide, draft)
+    if not slides:
+        add_elements(content, draft)
     heading = next((place.label for place in draft.places if place.level == 1), None)
     yield draft.row(title or heading, metadata)
-
-
-def _text(element: "_Element", draft: Draft) -> str:
-    """Return the text of a paragraph, with marks at its links."""
-    return folded("".join(_pieces(element, draft)))
-
-
-def _pieces(element: "_Element", draft: Draft) -> Iterator[str]:
-    mark = draft.opening(value(element, "href") or "") if local(element) == "a" else ""
-    yield mark
-    yield clean(element.text or "").translate(NO_MARKS)
-    for node in element:
-        yield _SIGNS.get(local(node), "")
-        yield from _pieces(node, draft)
-        yield clean(node.tail or "").translate(NO_MARKS)
-    yield draft.closing(mark)
 
 
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
@@ -210,7 +148,7 @@ def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
     Raises Unreadable for a book whose chapters are encrypted (fonts may be).
     """
-    draft = Draft(settings)
+    draft = Draft()
     lost = []
     with open_package(path, settings.max_archive_bytes) as package:
         container = package.needed("META-INF/container.xml", "no EPUB", doctype=True)
@@ -229,8 +167,6 @@ def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
                 if root is not None:
                     add_page(root, draft)
             except Unreadable as error:
-                if error.reason.startswith("longer than"):
-                    raise
                 lost.append(Lost(None, f"chapter {chapter} cannot be read", f"{error.reason}: {error.detail}"))
     yield draft.row(*described(next(book.iter("{*}metadata"), None), _METADATA))
     yield from lost

@@ -1,4 +1,4 @@
-"""Read PDF files page by page with PDFium: text, labels, bookmarks, links, forms and document information.
+"""Read PDF files page by page with PDFium: text, labels, bookmarks, forms and document information.
 
 PDFium places every letter before it forms lines, so words that are separated only by position, as in TeX, stay
 separate.
@@ -13,21 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
-from conspectus.pipelines.readers.page_layout import in_reading_order
-from conspectus.pipelines.readers.pdf.links import (
-    PageFonts,
-    PageLink,
-    bookmarks,
-    heading_places,
-    line_at,
-    links_on,
-    listed_headings,
-    placed,
-    title_lines,
-)
+from conspectus.pipelines.readers.page_layout import HYPHEN, in_reading_order
 from conspectus.pipelines.readers.pdf.lists import Bookmark, without_furniture, without_lists
+from conspectus.pipelines.readers.pdf.outline import PageFonts, bookmarks, heading_places, listed_headings, title_lines
 from conspectus.pipelines.readers.pdf.unwrap import Flow, flow, in_logical_order, lines_of
-from conspectus.pipelines.readers.rows import Lost, Row, listed, sensible_title, too_long
+from conspectus.pipelines.readers.rows import Lost, Row, listed, sensible_title
 from conspectus.pipelines.readers.scans import LONGEST_SIDE, Scan, recognised, why_not, with_confidence
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
@@ -35,8 +25,6 @@ from conspectus.storage.settings import InputSettings
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage
 
-_DIVIDES = "\ufffe"
-"""The character that PDFium writes for the hyphen of a word divided at a line's end; the line continues after it."""
 _DATE = re.compile(r"(?:D:)?(\d{4})(?:(\d\d)(\d\d)?)?(?:(\d\d)(\d\d)(\d\d)?)?")
 _INFORMATION = {"Title": "title", "Author": "author", "Subject": "subject", "Keywords": "keywords"}
 
@@ -74,8 +62,6 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     row = _row(pages, labels, outline, information)
     if pages.fields:
         row = replace(row, text="\n\n".join([row.text, "\n".join(pages.fields)]))
-        if len(row.text) > settings.max_characters:
-            raise too_long(settings)
     yield row
     yield from pages.lost
     if embedded:
@@ -89,15 +75,13 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 class _Pages:
     """The lines of the pages (empty for a failed page), their lines of code, the printed title, and the losses.
 
-    `code` maps, for each page, its lines that are in listings to the lines as printed; `links` contains the links on
-    each page, and `lines_led_to` the lines at their target pages and heights. `scans` has what was recognised on pages
-    without a text layer, whose lines are whole paragraphs; `fields` a line "name: value" for each filled form field.
+    `code` maps, for each page, its lines that are in listings to the lines as printed. `scans` has what was recognised
+    on pages without a text layer, whose lines are whole paragraphs; `fields` a line "name: value" for each filled form
+    field.
     """
 
     lines: list[list[str]]
     code: list[dict[str, list[str]]]
-    links: list[list[PageLink]]
-    lines_led_to: dict[tuple[int, float], str] = field(default_factory=dict)
     title: str = ""
     lost: list[Lost] = field(default_factory=list)
     images: list[int] = field(default_factory=list)
@@ -115,41 +99,27 @@ class _Pages:
 def _read_pages(document: "PdfDocument", n_pages: int, settings: InputSettings) -> _Pages:
     from pypdfium2 import PdfiumError
 
-    found = _Pages(
-        lines=[[] for _ in range(n_pages)], code=[{} for _ in range(n_pages)], links=[[] for _ in range(n_pages)]
-    )
-    characters = 0
+    found = _Pages(lines=[[] for _ in range(n_pages)], code=[{} for _ in range(n_pages)])
     for number in range(n_pages):
         try:
             with closing(document[number]) as page:
                 _read_page(document, page, number, found, settings)
         except (PdfiumError, ValueError) as error:
             found.lost.append(Lost(None, f"page {number + 1} cannot be read", _line(error)))
-        characters += sum(map(len, found.lines[number])) + len(found.lines[number])
-        if characters > settings.max_characters + 1:
-            raise too_long(settings)
-    heights: dict[int, set[float]] = {}  # on an unreadable page, links point to its beginning
-    for link in (link for on_page in found.links for link in on_page):
-        if link.top is not None and link.page < n_pages and found.lines[link.page]:
-            heights.setdefault(link.page, set()).add(link.top)
-    for number, tops in heights.items():
-        with closing(document[number]) as page, closing(page.get_textpage()) as text:
-            found.lines_led_to |= {(number, top): line_at(text, top) for top in tops}
     return found
 
 
 def _read_page(document: "PdfDocument", page: "PdfPage", number: int, pages: _Pages, settings: InputSettings) -> None:
-    """Note what is on a page: its lines, those of code, links, fields and, on the first one, the title."""
+    """Note what is on a page: its lines, those of code, fields and, on the first one, the title."""
     from pypdfium2 import raw
 
     with closing(page.get_textpage()) as text:
         said = in_logical_order(text, text.get_text_range())
         fonts = PageFonts(text, said)
         pages.code[number] = fonts.code()
-        pages.links[number] = links_on(document, page, text)
         if number == 0:
             pages.title = fonts.title()
-        pages.lines[number] = lines_of(clean(in_reading_order(text, said).replace(_DIVIDES, "-\n")))
+        pages.lines[number] = lines_of(clean(in_reading_order(text, said).replace(HYPHEN, "-\n")))
     pages.fields |= dict.fromkeys(_fields(document, page))
     if not said.strip() and any(page.get_objects(filter=(raw.FPDF_PAGEOBJ_IMAGE,))):
         if why_not(settings):
@@ -242,7 +212,6 @@ def _row(pages: _Pages, labels: Sequence[str], outline: Sequence[Bookmark], info
     places = [Place(start, "page", labels[at], 0) for at, start in enumerate(starts) if start is not None]
     places += heading_places(flowing, outline)
     places += [place for number, scan in pages.scans.items() for place in _areas(flowing, number, scan)]
-    links, anchors = placed(pages.links, pages.lines_led_to, flowing)
     return Row(
         None,
         None,
@@ -254,8 +223,6 @@ def _row(pages: _Pages, labels: Sequence[str], outline: Sequence[Bookmark], info
             **with_confidence({labels[number]: scan.confidence for number, scan in pages.scans.items()}),
         },
         tuple(sorted(places, key=lambda place: (place.start, place.kind != "page", place.level))),
-        hyperlinks=tuple(sorted(set(links), key=lambda link: (link.start, link.end, link.target, link.kind))),
-        anchors=tuple(anchors),
     )
 
 

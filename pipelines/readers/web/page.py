@@ -51,7 +51,7 @@ _META = {
 }  # fmt: skip
 
 
-def read_html(path: Path, settings: InputSettings) -> Iterator[Row]:
+def read_html(path: Path, _: InputSettings) -> Iterator[Row]:
     """Yield a web page as one row, its headings as places.
 
     Broken markup is read as browsers do. Scripts, navigation, tables of contents (`boilerplate`), form controls and
@@ -62,7 +62,7 @@ def read_html(path: Path, settings: InputSettings) -> Iterator[Row]:
     root = parse_page(markup)
     if root is None:
         raise Unreadable("no text", "the page is empty")
-    draft = Draft(settings)
+    draft = Draft()
     title = _title(root)
     add_page(root, draft, title, path.name)
     heading = next((place.label for place in draft.places if place.level == 1), None)

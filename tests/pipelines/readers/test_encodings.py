@@ -30,6 +30,8 @@ def read(path: Path, data: bytes) -> str:
         ("cp949", "서울은 대한민국의 수도이다. 인구가 많다."),
         ("euc_jp", "港の灯台は白い。"),
         ("iso8859_2", "Šafář bydlí u řeky už šest let. Má také kůň."),
+        ("cp866", "Мельница теперь работает; хлеб очень вкусный."),
+        ("iso8859_15", "La traversée coûte 6 € pour un bateau de pêche."),
         ("cp1254", "Değirmen şimdi çalışıyor; ekmek çok güzel."),
     ],
 )

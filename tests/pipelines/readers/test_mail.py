@@ -199,7 +199,7 @@ def test_messages_that_cannot_be_read(tmp_path: Path) -> None:
     assert read(put(tmp_path / "f.eml", b""))[1] == {"!": "empty"}
     assert read(put(tmp_path / "g.eml", message(text=" \n")))[1] == {"!": "empty"}
     long = put(tmp_path / "h.eml", message(text="word " * 99))
-    assert read(long, InputSettings(max_characters=99))[1] == {"!": "longer than input.max_characters (99)"}
+    assert read(long, InputSettings(max_characters=99))[1] == {"": "longer than input.max_characters (99)"}
 
 
 def test_each_message_of_a_mailbox_is_a_row(tmp_path: Path) -> None:

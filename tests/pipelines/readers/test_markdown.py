@@ -8,11 +8,11 @@ from conspectus.pipelines.readers.rows import Draft, Row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.pipelines.readers.reading import SETTINGS, read
+from tests.pipelines.readers.reading import read
 
 
 def drafted(text: str) -> Row:
-    draft = Draft(SETTINGS)
+    draft = Draft()
     add_markdown(draft, text)
     return draft.row(None, {})
 
@@ -61,7 +61,7 @@ def test_what_is_no_content_is_left_out(text: str, expected: str) -> None:
 def test_no_word_is_lost(text: str) -> None:
     """Outside of links, pictures, tags and comments every letter of a text stays."""
     if not set("[!<%^&:#") & set(text) and "ab" in text:
-        draft = Draft(SETTINGS)
+        draft = Draft()
         add_markdown(draft, text)
         assert "".join(draft.text().split()).count("ab") >= 1
     for place in drafted(f"x\n\n{text}").places:

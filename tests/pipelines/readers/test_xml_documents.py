@@ -17,7 +17,8 @@ JATS = """<?xml version="1.0"?>
 <abstract><p>Moss grows <xref ref-type="bibr" rid="r">1</xref>.</p></abstract></article-meta></front>
 <body><sec><title>Results</title><table-wrap><table><tr><th>Kind</th><th>Wet</th></tr><tr><td>Fen</td><td>2</td></tr></table>
 </table-wrap><sec><title>Detail</title><p>Much.</p></sec></sec></body>
-<back><ref-list><ref><mixed-citation>Eld. 1998.</mixed-citation></ref></ref-list></back></article>"""
+<back><fn-group><fn fn-type="COI-statement"><p>Ada Holm sells moss.</p></fn></fn-group>
+<ref-list><ref><mixed-citation>Eld. 1998.</mixed-citation></ref></ref-list></back></article>"""
 DOCBOOK = """<book xmlns="http://docbook.org/ns/docbook"><info><title>Pumps</title><author>
 <personname><firstname>Bo</firstname>
 <surname>Ek</surname></personname></author></info>
@@ -42,10 +43,11 @@ def test_an_article_has_its_authors_sections_and_references(tmp_path: Path) -> N
     row = read(path)[0][""]
     assert (row.title, row.metadata) == ("On moss", {"author": "Ada Holm", "date": "2024-04-03"})
     assert [(place.label, place.level) for place in row.places] == [
-        ("On moss", 1), ("Abstract", 2), ("Results", 2), ("Detail", 3), ("References", 2),
+        ("On moss", 1), ("Abstract", 2), ("Results", 2), ("Detail", 3), ("Notes", 2), ("References", 2),
     ]  # fmt: skip
     assert "Author: Ada Holm" in row.text
     assert "Moss grows." in row.text
+    assert "Notes\n\nAda Holm sells moss." in row.text
     assert "| Kind | Wet |\n| --- | --- |\n| Fen | 2 |" in row.text
     assert "10.1/x" not in row.text
 

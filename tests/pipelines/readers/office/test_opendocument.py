@@ -26,7 +26,7 @@ def put(path: Path, **parts: str) -> Path:
 
 def test_headings_lists_tables_and_links(tmp_path: Path) -> None:
     row = read(put(tmp_path / "a.odt", content_xml=CONTENT))[0][""]
-    assert row.text == "Pumps\n\nSee the valve.\n- one\n- two\n\n| a | b |\n| --- | --- |\n| 1 2 | 3 |"
+    assert row.text == "Pumps\n\nSee the valve.\n\n- one\n- two\n\n| a | b |\n| --- | --- |\n| 1 2 | 3 |"
     assert headings(row) == [("Pumps", 2)]
     assert [(row.text[link.start : link.end], link.target) for link in row.hyperlinks] == [("the valve", "a.odt")]
 

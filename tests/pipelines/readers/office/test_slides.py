@@ -14,6 +14,7 @@ from tests.pipelines.readers.reading import (
     archive_of,
     headings,
     only_row,
+    read,
     refusal,
 )
 
@@ -44,6 +45,17 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
+def test_what_all_slides_have_is_left_out(path: Path) -> None:
+    show = pptx.Presentation(str(path))
+    numbered = show.slides[0].shapes.add_textbox(0, 0, 9, 9)
+    numbered.text_frame.text = "77"
+    properties = numbered._element.nvSpPr.nvPr
+    properties.append(properties.makeelement(properties.tag.replace("nvPr", "ph"), {"type": "sldNum"}))
+    plain = only_row(read_slides, path)
+    show.save(str(path))
+    assert only_row(read_slides, path) == plain
+
+
 def without(path: Path, name: str) -> None:
     with ZipFile(path) as archive:
         parts = {each: archive.read(each) for each in archive.namelist() if each != name}
@@ -72,7 +84,7 @@ def test_a_missing_slide_is_lost_alone(path: Path) -> None:
 
 
 def test_refusals(path: Path, tmp_path: Path) -> None:
-    assert "max_characters" in refusal(read_slides, path, InputSettings(max_characters=20)).reason
+    assert "max_characters" in read(path, InputSettings(max_characters=20))[1][""]
     empty = pptx.Presentation()
     empty.slides.add_slide(empty.slide_layouts[6])
     empty.save(str(tmp_path / "empty.pptx"))

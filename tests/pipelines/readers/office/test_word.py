@@ -19,6 +19,7 @@ from tests.pipelines.readers.reading import (
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 TYPES = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+PACKAGE = 'xmlns="http://schemas.openxmlformats.org/package/2006'
 
 
 def made(*body: str) -> bytes:
@@ -50,8 +51,9 @@ def by_hand(document: str, **parts: str) -> bytes:
     related = "".join(f'<Relationship Id="{kind}" Type="{TYPES}/{kind}" Target="{kind}.xml"/>' for kind in parts)
     main = f'<Relationship Id="r" Type="{TYPES}/officeDocument" Target="/word/document.xml"/>'
     texts = {
-        "_rels/.rels": f"<Relationships>{main}</Relationships>",
-        "word/_rels/document.xml.rels": f"<Relationships>{related}</Relationships>",
+        "[Content_Types].xml": f'<Types {PACKAGE}/content-types"><Default Extension="xml" ContentType="x/y"/></Types>',
+        "_rels/.rels": f'<Relationships {PACKAGE}/relationships">{main}</Relationships>',
+        "word/_rels/document.xml.rels": f'<Relationships {PACKAGE}/relationships">{related}</Relationships>',
         "word/document.xml": document,
         **{f"word/{kind}.xml": text for kind, text in parts.items()},
     }
@@ -82,6 +84,27 @@ def test_a_good_file(path: Path) -> None:
     )
     assert headings(row) == [("The Dam", 1), ("Risks", 1), ("Floods", 2)]
     assert (row.title, row.metadata["author"]) == ("Annual report", "Ada")
+
+
+def test_the_style_of_titles_gives_the_title_that_the_properties_lack(path: Path) -> None:
+    document = docx.Document(io.BytesIO(made()))
+    document.core_properties.title = ""
+    document.tables[0].cell(0, 0).merge(document.tables[0].cell(0, 1))
+    content = io.BytesIO()
+    document.save(content)
+    row = only_row(read_word, written(path, content.getvalue()))
+    assert (row.title, headings(row)[0]) == ("The Dam", ("The Dam", 1))
+    assert "| 1990 | a b |" in row.text
+
+
+def test_a_comment_is_no_note_and_no_text(path: Path) -> None:
+    document = docx.Document(io.BytesIO(made()))
+    document.add_comment(document.paragraphs[1].runs, text="Really?", author="Bo")
+    content = io.BytesIO()
+    document.save(content)
+    assert (
+        only_row(read_word, written(path, content.getvalue())).text == only_row(read_word, written(path, made())).text
+    )
 
 
 def test_changes_are_accepted_and_controls_are_opened(path: Path) -> None:
@@ -165,7 +188,7 @@ def test_signs_and_fractions(path: Path) -> None:
     m = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
     body = (
         '<w:r><w:t>45</w:t><w:sym w:font="Symbol" w:char="F0B0"/><w:sym w:font="Wingdings" w:char="F0E0"/></w:r>'
-        "<m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>"
+        "<m:oMath><m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f></m:oMath>"
     )
     content = by_hand(f"<w:document {W} {m}><w:body><w:p>{body}</w:p></w:body></w:document>")
     assert only_row(read_word, written(path, content)).text == "45\u00b0a/2"

@@ -15,7 +15,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
-from tests.pipelines.readers.reading import only_row, read_apart, refusal
+from tests.pipelines.readers.reading import only_row, read, read_apart, refusal
 
 PAGES = (
     "1. Risks\nThe river floods the lower town in most years, and the dam is old. The com-\n"
@@ -118,7 +118,7 @@ def test_pages_without_text(path: Path) -> None:
 
 
 def test_limits(path: Path) -> None:
-    assert "max_characters" in refusal(read_pdf, written(path, made()), InputSettings(max_characters=50)).reason
+    assert "max_characters" in read(written(path, made()), InputSettings(max_characters=50))[1][""]
 
 
 @pytest.mark.parametrize("content", [b"", b"%PDF-1.7\n", b"%PDF-1.7\n" + b"1 0 obj\n<<>>\n" * 1000, b"x" * 5000])
@@ -235,22 +235,14 @@ def test_forms_and_lists_of_files_that_go_in_circles(path: Path) -> None:
 
 
 def typeset(*lines: tuple[str, str, int], title: str = "") -> bytes:
-    """Return a PDF whose lines have the given fonts and sizes; a line "-> n" is a link to page n, from 1."""
+    """Return a PDF whose lines have the given fonts and sizes."""
     content = io.BytesIO()
     sheet = canvas.Canvas(content, pagesize=A4, invariant=1)
     sheet.setTitle(title)
-    height, number = 800, 1
-    sheet.bookmarkHorizontal("page 1", 0, 810)
+    height = 800
     for text, font, size in lines:
-        if text == "\f":
-            sheet.showPage()
-            number, height = number + 1, 800
-            sheet.bookmarkHorizontal(f"page {number}", 0, 810)
-            continue
         sheet.setFont(font, size)
         sheet.drawString(50 + 6 * (len(text) - len(text.lstrip())), height, text.lstrip())
-        if text.startswith("-> "):
-            sheet.linkAbsolute("", f"page {text[3:]}", (50, height - 2, 120, height + size))
         height -= 2 * size
     sheet.save()
     return content.getvalue()
@@ -273,16 +265,6 @@ def test_a_listing_is_fenced_with_its_indentation_and_a_typed_letter_is_none(pat
     assert row.text.count("```") == 2
     typed = [(PROSE[0], "Courier", 10)] * 4
     assert "```" not in only_row(read_pdf, written(path, typeset(*typed))).text
-
-
-def test_a_link_leads_from_its_words_to_the_line_at_its_height(path: Path) -> None:
-    lines = (PROSE, ("-> 2", "Helvetica", 10), ("\f", "", 0), ("Winches are oiled in spring.", "Helvetica", 10))
-    row = only_row(read_pdf, written(path, typeset(*lines)))
-    (link,) = row.hyperlinks
-    (anchor,) = row.anchors
-    assert row.text[link.start : link.end] == "-> 2"
-    assert link.target == f"#{anchor.id}"
-    assert row.text[anchor.start :].startswith("Winches are oiled")
 
 
 def test_letters_of_an_arabic_ligature_are_in_the_order_of_reading(path: Path) -> None:

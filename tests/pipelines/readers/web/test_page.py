@@ -10,7 +10,7 @@ from conspectus.storage.settings import InputSettings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.pipelines.readers.reading import headings, only_row, refusal
+from tests.pipelines.readers.reading import headings, only_row, read
 
 PAGE = """<!DOCTYPE html><html lang="en"><head><title>The  Dam &amp; we</title><style>p {}</style>
 <meta name="author" content="Ada"><meta property="article:published_time" content="2020-01-02"></head>
@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 def text_of(markup: str) -> str:
     root = parse_page(markup)
-    draft = Draft(InputSettings())
+    draft = Draft()
     if root is not None:
         add_page(root, draft)
     return draft.text()
@@ -127,7 +127,7 @@ def test_entities_are_never_files_nor_laughter(tmp_path: Path) -> None:
 )
 def test_refusals(content: bytes, reason: str, path: Path) -> None:
     path.write_bytes(content)
-    assert refusal(read_html, path, InputSettings(max_characters=100)).reason == reason
+    assert list(read(path, InputSettings(max_characters=100))[1].values()) == [reason]
 
 
 @given(
@@ -141,7 +141,7 @@ def test_any_order_of_elements(pieces: list[str]) -> None:
     markup = "".join(pieces)
     seen = "".join(piece for piece in pieces if piece in ("a", " b\n"))
     root = parse_page(markup)
-    draft = Draft(InputSettings())
+    draft = Draft()
     if root is not None:
         add_page(root, draft)
     if seen:

@@ -1,27 +1,26 @@
-"""What PDFium says beside the text of pages: fonts, links, and the outline of the file.
+"""What PDFium says beside the text of pages: fonts, and the outline of the file.
 
-The outline is the bookmarks, else the table of contents, else numbered headings. The words of a link are those within
-its rectangle; the place is the line at the target height. The largest lines of a page are its title, lines in a
-monospaced font are code; PDFium returns the font of each character, and only a few of each line are queried.
+The outline is the bookmarks, else the table of contents, else numbered headings. The largest lines of a page are its
+title, lines in a monospaced font are code; PDFium returns the font of each character, and only a few of each line are
+queried.
 """
 
 import ctypes
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import regex
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.pipelines.readers.pdf.lists import Bookmark, ListPages, level_of, numbered_headings
 from conspectus.pipelines.readers.pdf.unwrap import Flow, lines_of
 from conspectus.pipelines.readers.rows import as_title
-from conspectus.storage.records import Anchor, Hyperlink, Place
+from conspectus.storage.records import Place
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
+    from pypdfium2 import PdfDocument, PdfTextPage
 
 _BREAK = "\r\n"
 _NO_SIGN = " \t\r\n\0\xa0"
@@ -191,92 +190,3 @@ def _title_pattern(title: str) -> re.Pattern[str]:
     """Return a pattern for a title at the beginning of a line, with any spacing and numbering."""
     words = r"\s+".join(map(re.escape, title.split()))
     return re.compile(rf"^(?:{_NUMBERED.pattern})?{words}(?!\w)", re.I | re.M)
-
-
-_LONGEST_ADDRESS = 2_000
-_BELOW = 30.0
-"""Maximum points between the target height of a link and the beginning of its line below."""
-
-
-@dataclass(frozen=True, slots=True)
-class PageLink:
-    """A link on a page: its words, and its target page (from 0) and height, or an address."""
-
-    text: str
-    page: int
-    top: float | None
-    address: str
-
-
-def links_on(document: "PdfDocument", page: "PdfPage", text: "PdfTextPage") -> list[PageLink]:
-    """Return the links of a page whose words can be read."""
-    from pypdfium2 import raw
-
-    found: list[PageLink] = []
-    position, link, rectangle = ctypes.c_int(0), raw.FPDF_LINK(), raw.FS_RECTF()
-    while raw.FPDFLink_Enumerate(page, ctypes.byref(position), ctypes.byref(link)):
-        if not raw.FPDFLink_GetAnnotRect(link, ctypes.byref(rectangle)):
-            continue
-        said = text.get_text_bounded(rectangle.left, rectangle.bottom, rectangle.right, rectangle.top)
-        words = " ".join(lines_of(clean(said)))
-        led = _leads_to(document, link) if words else None
-        if led is not None:
-            found.append(PageLink(words, *led))
-    return found
-
-
-def _leads_to(document: "PdfDocument", link: Any) -> tuple[int, float | None, str] | None:  # noqa: ANN401  (PDFium's)
-    """Return the target page and height of a link, or -1, None and an address; None if it has no target."""
-    from pypdfium2 import raw
-
-    action = raw.FPDFLink_GetAction(link)
-    place = raw.FPDFLink_GetDest(document, link) or (action and raw.FPDFAction_GetDest(document, action))
-    if place:
-        page = raw.FPDFDest_GetDestPageIndex(document, place)
-        has = [ctypes.pointer(ctypes.c_int()) for _ in range(3)]
-        at = [ctypes.pointer(ctypes.c_float()) for _ in range(3)]
-        told = raw.FPDFDest_GetLocationInPage(place, *has, *at)
-        return (page, at[1].contents.value if told and has[1].contents.value else None, "") if page >= 0 else None
-    length = raw.FPDFAction_GetURIPath(document, action, None, 0) if action else 0
-    if not 1 < length <= _LONGEST_ADDRESS:
-        return None
-    address = ctypes.create_string_buffer(length)
-    raw.FPDFAction_GetURIPath(document, action, address, length)
-    return -1, None, clean(address.value.decode("utf-8", "replace"))
-
-
-def line_at(text: "PdfTextPage", height: float) -> str:
-    """Return the line of a page at a height, or below it; "" if there is none."""
-    said = text.get_text_bounded(None, height - _BELOW, None, height)
-    return next(iter(lines_of(clean(said))), "")
-
-
-def placed(
-    links: Sequence[Sequence[PageLink]], lines: Mapping[tuple[int, float], str], flowing: Flow
-) -> tuple[list[Hyperlink], list[Anchor]]:
-    """Return the links of each page at their words in the text of all, and the anchors that they target.
-
-    `lines` are those at each page and height that links target.
-    """
-    made: list[Hyperlink] = []
-    anchors: dict[str, Anchor] = {}
-    for number, on_page in enumerate(links):
-        start, end = flowing.span(number) or (0, 0)
-        for link in on_page:
-            at = flowing.text.find(link.text, start, end)
-            target = (link.address or _anchor(link, lines, flowing, anchors)) if at >= 0 else ""
-            if target:
-                start = at + len(link.text)
-                made.append(Hyperlink(at, start, target))
-    return made, sorted(anchors.values(), key=lambda anchor: (anchor.start, anchor.id))
-
-
-def _anchor(link: PageLink, lines: Mapping[tuple[int, float], str], flowing: Flow, anchors: dict[str, Anchor]) -> str:
-    """Return the address of a link's target place within the text, and add its anchor; "" without a place."""
-    if (span := flowing.span(link.page)) is None:
-        return ""
-    line = lines.get((link.page, link.top), "") if link.top is not None else ""
-    at = flowing.text.find(line, *span) if line else -1
-    at = at if at >= 0 else span[0]
-    anchors[f"at-{at}"] = Anchor(at, f"at-{at}")
-    return f"#at-{at}"
