@@ -46,4 +46,4 @@ def part_of_life(keys: Set[str], text: str) -> str:
     wanted = [name for name, said in (("born", _BORN), ("died", _DIED)) if not said.isdisjoint(keys)]
     life = _LIFE.search(text) if len(wanted) == 1 else None
     before = [word.key for word in words(text[: life.start()])[-2:] if text[word.start].isupper()] if life else []
-    return life[wanted[0]].strip() if life and keys.issuperset(before) else ""
+    return life[wanted[0]].strip() if life and set(before) <= keys else ""

@@ -85,6 +85,7 @@ def marks_in(text: str, shown: int = 999) -> Iterator[CitationMark]:
     """
     at = begin = 0
     in_brackets = False
+    numbers: tuple[int, ...]
     while opener := _OPENER.search(text, at):
         start = opener.start()
         space = _before_space(text, begin, start)

@@ -139,7 +139,7 @@ def thing_described(question: str) -> str:
     """
     patterns = (_apart("overview", language) for language in LANGUAGES)
     found = next((found for pattern in patterns if pattern and (found := pattern.search(question))), None)
-    return f"{question[: found.start()]} {question[found.end() :]}".strip(" \t.?!。？！؟;") if found else ""
+    return f"{question[: found.start()]} {question[found.end() :]}".strip(" \t.?!¿¡。？！؟;") if found else ""
 
 
 _FRAMES = frozenset({"compare", "definition", "why", "how many", "when", "where", "who", "what", "yes or no"})

@@ -1,4 +1,4 @@
-"""Progress: lines where stderr is a file, a line that is written over where it is a terminal, nothing where it is not wanted."""
+"""Progress: lines where stderr is a file, one that is written over on a terminal, nothing where it is not wanted."""
 
 import os
 import pty

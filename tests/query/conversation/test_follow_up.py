@@ -261,7 +261,10 @@ def test_a_rewriting_is_remembered_with_what_it_was_made_from(films: Context, tm
 
 
 PEOPLE = [
-    ("Cold Harbour", "Cold Harbour is a film of 1962. Nadia Frey directed it. The poet Anselm Roke was born in Marrow."),
+    (
+        "Cold Harbour",
+        "Cold Harbour is a film of 1962. Nadia Frey directed it. The poet Anselm Roke was born in Marrow.",
+    ),
     ("Nadia Frey", "Nadia Frey (1925–2009) was a director. She was born in Brennick. Her films were long."),
     ("Anselm Roke", "Anselm Roke (1849–1911) was a poet. He was born in Marrow. His poems are long."),
     ("Marrow", "Marrow is a village. It has 30 houses. Anselm Roke (1849–1911) was born here."),
