@@ -53,11 +53,10 @@ def topics_meant(context: Context, history: Conversation, question: str, refers:
         for turn in reversed(history.turns)
     ]
     for topics in by_turn:
-        fitting = topics if pronoun else [topic for topic in topics if _fits(topic, refers)]
-        if fitting and refers == "person":  # never tried with another person than the likeliest
+        if fitting := topics if pronoun else [topic for topic in topics if _fits(topic, refers)]:
+            if refers != "person":
+                return fitting[:CANDIDATES]
             return sorted(fitting, key=lambda topic: not pronoun and "person" not in _kinds(topic))[:1]
-        if fitting:
-            return fitting[:CANDIDATES]
     return [] if refers == "person" else next((topics[:CANDIDATES] for topics in by_turn if topics), [])
 
 
