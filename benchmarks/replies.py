@@ -29,7 +29,7 @@ from conspectus.prompts.replies.records import read_records
 from conspectus.prompts.replies.structured import read_reply
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.prompts.replies.typed import read_choice
-from conspectus.query.citations.streaming import Citing
+from conspectus.query.citations.answer_text import answer_text
 from conspectus.query.methods.graphrag.map_step import Points
 from conspectus.query.walk.verdicts import final_answer, in_braces, read_reasoning
 from conspectus.storage.errors import BadAnswer
@@ -57,10 +57,9 @@ class Heard:
 
 
 def cited_answer(row: Row) -> str:
-    """Compare the words and the cited numbers of an answer parsed from a stream."""
+    """Compare the words and the cited numbers of an answer as it is read."""
     wanted = contents.cited_text(row)
-    citing = Citing(lambda _sentence, number: [number])
-    told = citing.take(row["reply"]) + citing.end()
+    told = answer_text(without_thinking(row["reply"]), lambda _sentence, number: [number]).text
     told = contents.without_brackets_in_code(told)
     numbers = re.findall(r"\[(\d+)\]", told)
     if sorted(set(map(int, numbers))) != sorted(set(wanted.numbers)):
@@ -211,8 +210,8 @@ def thinking(row: Row) -> str:
 
 def plain_answer(row: Row) -> str:
     """Compare an answer without marks, which must stay unchanged."""
-    citing = Citing(lambda _sentence, number: [number])
-    return _same(words(citing.take(row["reply"]) + citing.end()), contents.plain(row))
+    told = answer_text(without_thinking(row["reply"]), lambda _sentence, number: [number]).text
+    return _same(words(told), contents.plain(row))
 
 
 def broken_json(row: Row) -> str:

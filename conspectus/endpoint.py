@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from conspectus.api import Index
 from conspectus.query.menu import DEFAULT_METHOD, METHODS, find_method
-from conspectus.query.types import Answer, Say
+from conspectus.query.types import Answer
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import Settings, load_settings
@@ -35,12 +35,11 @@ class LiveIndex(Index):
         self,
         question: str,
         method: str = DEFAULT_METHOD,
-        say: Say | None = None,
         history: "Conversation | None" = None,
         topics: Sequence[str] = (),
     ) -> Answer:
         """Answer the question; see `Index.ask`. The trace starts with what was and was not read from the endpoint."""
-        answer = Index.ask(self, question, method, say, history, topics)
+        answer = Index.ask(self, question, method, history, topics)
         assert self.part is not None, "it was made with one"
         return replace(answer, trace=(*self.part.steps(), *answer.trace))
 
@@ -61,16 +60,13 @@ class GraphEndpoint:
         """Return the URL."""
         return f"GraphEndpoint({self._client.url!r})"
 
-    def ask(
-        self, question: str, method: str = DEFAULT_METHOD, say: Say | None = None, topics: Sequence[str] = ()
-    ) -> Answer:
+    def ask(self, question: str, method: str = DEFAULT_METHOD, topics: Sequence[str] = ()) -> Answer:
         """Answer a question, citing the statements of the endpoint.
 
         Args:
             question: the question.
             method: a method over the graph, such as `auto`, `tog2`, `sparql` or `fasttog`. With a model, `tog` and
                 `tog2` walk the endpoint itself; other methods use the part of the graph around the topics.
-            say: called with each piece of the answer while a model writes it.
             topics: names of things that the question is about, to be used instead of those that it mentions.
 
         Returns:
@@ -80,7 +76,7 @@ class GraphEndpoint:
             SparqlError: the endpoint cannot be reached, refuses, takes too long, or sends no result.
             UnknownMethod, UsageError, NeedsModel, ModelError, BudgetReached: as for `Index.ask`.
         """
-        return self.about(question, method, topics).ask(question, method, say, topics=topics)
+        return self.about(question, method, topics).ask(question, method, topics=topics)
 
     def about(self, question: str, method: str = DEFAULT_METHOD, topics: Sequence[str] = ()) -> LiveIndex:
         """Return the source of an answer; its `draw` and `walk_text` show the walk behind the answer.

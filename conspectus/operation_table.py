@@ -11,7 +11,7 @@ from conspectus import operations as ops
 if TYPE_CHECKING:
     from conspectus.query.context import Context
 
-_PYTHON_ONLY = frozenset({"say", "history"})
+_PYTHON_ONLY = frozenset({"history"})
 """Parameters whose values only Python can express. Other fronts have their own form of them."""
 
 

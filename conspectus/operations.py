@@ -14,7 +14,7 @@ from annotated_types import Ge, Interval, Len
 from conspectus.query.conversation.history import Conversation
 from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER
 from conspectus.query.question.bounds import MOST_CHARACTERS, bound_steps, part_read
-from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
+from conspectus.query.types import Answer, Evidence
 from conspectus.rows import (
     ConflictRow,
     Differences,
@@ -55,7 +55,6 @@ async def ask(
     context: "Context",
     question: Question,
     method: Method = DEFAULT_METHOD,
-    say: Say | None = None,
     history: Conversation | None = None,
     topics: Annotated[Sequence[Annotated[str, Len(0, 500)]], Len(0, 20)] = (),
 ) -> Answer:
@@ -66,7 +65,6 @@ async def ask(
         method: a name of `methods`. auto chooses one and gives the reason in the answer's trace; global is for themes
             of the whole, ppr for facts over several passages, all for whole lists and counts, plan and tog2 for paths
             in the graph, bm25, dense and hybrid for plain search.
-        say: called with each piece of the answer while a model writes it.
         history: the previous conversation. The question may then be a follow-up ("and who directed it?");
             `Answer.standalone` has the question as it was understood.
         topics: names of graph entities from which a walk starts, instead of those in the question.
@@ -104,13 +102,13 @@ async def ask(
             raise UsageError(f"method {method!r} does not walk from topics; choose one that does, such as tog2")
         if history is not None:
             raise UsageError("topics cannot be combined with a conversation")
-        answer = await answerer.answer_about(read, topics, say or ignore_pieces)
+        answer = await answerer.answer_about(read, topics)
     else:
         if history is not None:
             from conspectus.query.conversation.follow_up import ShapedAnswerer
 
             answerer = ShapedAnswerer(context, answerer, history)
-        answer = await answerer.answer(read, say or ignore_pieces)
+        answer = await answerer.answer(read)
     answer = await verified(context, answer, None if topics else chosen)
     steps = filter_steps(context)
     evidence = replace(answer.evidence, trace=(*steps, *answer.evidence.trace))

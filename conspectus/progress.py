@@ -1,4 +1,4 @@
-"""Progress of long operations: a bar on a terminal, plain lines otherwise; on stderr, so output can be piped."""
+"""Progress of long operations as lines, on a terminal one that is written over; on stderr, so output can be piped."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from conspectus.render.terminal import duration
 if TYPE_CHECKING:
     from conspectus.pipelines.runner import Progress
 
-_SECONDS_BETWEEN_LINES = 10.0
+_SECONDS_BETWEEN_LINES, _SECONDS_BETWEEN_FRAMES = 10.0, 0.1
 _SECONDS_OF_A_RATE = 1.0
 """Seconds after which a rate and the remaining time are shown."""
 _ITEMS = {
@@ -33,27 +33,14 @@ _ITEMS = {
 @contextmanager
 def progress(quiet: bool = False) -> "Iterator[Progress]":
     """Yield a function that reports progress; it shows nothing if `quiet`. Ctrl-C is raised by it if it was lost."""
-    from conspectus.pipelines.runner import interruptible  # imports asyncio, which --help does not need
+    from conspectus.pipelines.runner import interruptible, no_progress  # imports asyncio, which --help does not need
 
-    with _shown(quiet) as shown, interruptible(shown) as report:
-        yield report
-
-
-@contextmanager
-def _shown(quiet: bool) -> "Iterator[Progress]":
-    if quiet:
-        from conspectus.pipelines.runner import no_progress
-
-        yield no_progress
-    elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        with _bars() as report:
+    lines = _Lines(live=sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
+    try:
+        with interruptible(no_progress if quiet else lines) as report:
             yield report
-    else:
-        lines = _Lines()
-        try:
-            yield lines
-        finally:
-            lines.close()
+    finally:
+        lines.close()
 
 
 @dataclass(slots=True)
@@ -97,73 +84,44 @@ def _is_message(what: str, done: int, total: int) -> bool:
     return (done, total) == (1, 1) and what not in _ITEMS
 
 
-@contextmanager
-def _bars() -> "Iterator[Progress]":
-    from rich.console import Console
-    from rich.progress import BarColumn, ProgressColumn, Task, TaskID, TextColumn
-    from rich.progress import Progress as Bars
-    from rich.text import Text
-
-    steps: dict[TaskID, _Step] = {}
-
-    class Told(ProgressColumn):
-        """The progress of a step, in words."""
-
-        def render(self, task: Task) -> Text:
-            return Text(str(steps[task.id]))
-
-    columns = (TextColumn("{task.description:16}"), BarColumn(bar_width=14), Told())
-    with Bars(*columns, console=Console(stderr=True)) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def report(what: str, done: int, total: int) -> None:
-            if what not in tasks and _is_message(what, done, total):
-                bars.console.print(what, markup=False, highlight=False)
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=None, start=True, visible=False)
-                steps[tasks[what]] = _Step(what)
-            step = steps[tasks[what]]
-            step.update(done, total)
-            shown = step.counted or not step.has_ended or step.updated - step.began >= _SECONDS_OF_A_RATE
-            bars.update(tasks[what], completed=done, total=total or None, visible=shown)
-
-        yield report
-
-
 class _Lines:
-    """Writes a line when a step ends, and every ten seconds in between.
+    """Writes a line when a step ends, and every ten seconds in between; a `live` one is written over by the next.
 
     For a step whose items are not counted, it writes a line after ten seconds, and at the end if it took a second.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, live: bool) -> None:
+        self._between = _SECONDS_BETWEEN_FRAMES if live else _SECONDS_BETWEEN_LINES
+        self._live = live
         self._steps: dict[str, _Step] = {}
         self._timers: dict[str, threading.Timer] = {}
         self._last = time.monotonic()
 
     def __call__(self, what: str, done: int, total: int) -> None:
         if what not in self._steps and _is_message(what, done, total):
-            sys.stderr.write(f"{what}\n")
+            self._write(what, stays=True)
         step = self._steps.setdefault(what, _Step(what))
         step.update(done, total)
         if timer := self._timers.pop(what, None):
             timer.cancel()
         if step.has_ended:
             if step.counted or step.updated - step.began >= _SECONDS_OF_A_RATE:
-                self._write(step)
+                self._write(f"{step.name}: {step}", stays=True)
         elif not total:
-            timer = self._timers[what] = threading.Timer(_SECONDS_BETWEEN_LINES, self._write, (step,))
+            timer = self._timers[what] = threading.Timer(self._between, lambda: self._write(f"{step.name}: {step}"))
             timer.daemon = True
             timer.start()
-        elif time.monotonic() - self._last >= _SECONDS_BETWEEN_LINES:
-            self._write(step)
+        elif time.monotonic() - self._last >= self._between:
+            self._write(f"{step.name}: {step}")
 
-    def _write(self, step: _Step) -> None:
+    def _write(self, line: str, *, stays: bool = False) -> None:
         self._last = time.monotonic()
-        sys.stderr.write(f"{step.name}: {step}\n")
+        sys.stderr.write(f"\r\x1b[K{line}{chr(10) * stays}" if self._live else f"{line}\n")
         sys.stderr.flush()
 
     def close(self) -> None:
         """Stop writing."""
         for timer in self._timers.values():
             timer.cancel()
+        if self._live:
+            sys.stderr.write("\r\x1b[K")

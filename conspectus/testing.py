@@ -18,7 +18,7 @@ The plug-in must be installed, if only as an editable install: it is found by it
 import asyncio
 import re
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from conspectus.api import Index
@@ -176,7 +176,6 @@ class ScriptedModel:
         replies: Its answers: a text, a `Reply` (to set a finish reason or token counts), a `ModelError`
             to raise, several of these in turn (the last repeats), or a function of the request. A mapping from
             regular expressions to any of these answers by the first one found in the messages.
-        piece: Characters in a streamed piece.
 
     Attributes:
         requests: All requests so far, in order.
@@ -192,10 +191,9 @@ class ScriptedModel:
         ['answer']
     """
 
-    def __init__(self, replies: AnswerScript | Mapping[str, AnswerScript], *, piece: int = 12) -> None:
+    def __init__(self, replies: AnswerScript | Mapping[str, AnswerScript]) -> None:
         self._rules = replies if isinstance(replies, Mapping) else {"": replies}
         self._turns = dict.fromkeys(self._rules, 0)
-        self._piece = piece
         self.requests: list[Request] = []
 
     async def complete(self, request: Request) -> Reply:
@@ -217,12 +215,6 @@ class ScriptedModel:
             )
         )
         return reply
-
-    async def stream(self, request: Request) -> AsyncIterator[str]:
-        """Yield the reply of `complete` in pieces."""
-        text = (await self.complete(request)).text
-        for start in range(0, len(text), self._piece):
-            yield text[start : start + self._piece]
 
     def _answer(self, request: Request) -> Answer:
         prompt = "\n".join(message.content for message in request.messages)

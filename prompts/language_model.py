@@ -1,6 +1,5 @@
 """The interface to language models: a request in, a reply out, independent of the server."""
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -96,8 +95,4 @@ class LanguageModel(Protocol):
             ModelUnavailable: The model gives no reply.
             BudgetReached: The budget does not allow the call.
         """
-        ...
-
-    def stream(self, request: Request) -> AsyncIterator[str]:
-        """Yield the reply piece by piece; the pieces together are the text of `complete`. It raises the same errors."""
         ...

@@ -111,15 +111,6 @@ def is_unknown(answer: str) -> bool:
     return answer.strip(_AROUND).casefold() in _UNKNOWN
 
 
-def may_abstain(beginning: str) -> bool:
-    """Return whether a streamed reply with this beginning may still turn out to be the word NOTHING.
-
-    >>> [may_abstain(text) for text in ("", "**NOTH", "NOTHING.", "NOTHING: No", "Not")]
-    [True, True, True, False, False]
-    """
-    return ABSTENTION.startswith(beginning.strip(_QUOTING))
-
-
 def abstention(reply: str) -> str | None:
     """Return the sentence after the word NOTHING; None if the reply is an answer.
 

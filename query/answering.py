@@ -2,7 +2,7 @@
 
 A method opens an assembly before it does any work, records its steps, and assembles the answer:
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         with assembling(question, self._name) as assembly:
             evidence = await self._retriever.retrieve(question, 5)
             assembly.add(*evidence.trace)
@@ -27,7 +27,7 @@ from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.abstention import NO_ANSWER, no_answer
 from conspectus.query.context import Context
 from conspectus.query.step_listeners import tell_step
-from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Say, Step, Usage
+from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Step, Usage
 
 
 class Measure:
@@ -183,14 +183,14 @@ class ModelMethod:
 class TopicMethod(ModelMethod, ABC):
     """A method that starts from entities: those linked from the question, or given ones."""
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         """Return the answer from the entities linked to the question."""
-        return await self._answer(question, None, say)
+        return await self._answer(question, None)
 
-    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
+    async def answer_about(self, question: str, topics: Sequence[str]) -> Answer:
         """Return the answer from the entities with these names; the trace lists unknown names."""
-        return await self._answer(question, topics, say)
+        return await self._answer(question, topics)
 
     @abstractmethod
-    async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
+    async def _answer(self, question: str, given: Sequence[str] | None) -> Answer:
         """Answer from the given entities, or with None from those linked from the question."""

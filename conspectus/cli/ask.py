@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -22,7 +23,7 @@ from conspectus.render.answers import (
     support_text,
 )
 from conspectus.render.png import BLANK
-from conspectus.render.terminal import safe_lines
+from conspectus.render.terminal import one_line, safe_lines
 from conspectus.storage.errors import ModelError, UsageError
 from conspectus.storage.level_names import Level
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from conspectus.api import Index
     from conspectus.pipelines.evaluation.suites import SuiteQuestion
     from conspectus.query.conversation.history import Conversation
-    from conspectus.query.types import Answer, Say
+    from conspectus.query.types import Answer, Step
 
 
 _AT_ONCE = 64
@@ -94,7 +95,7 @@ def ask(
         answer = opened.ask(**given, history=history)
         print_json(answer_json(answer, opened.walk_json(answer) if answer.evidence.walk else None))
     else:
-        answer = print_answer(lambda say: opened.ask(**given, say=say, history=history), trace)
+        answer = print_answer(lambda: opened.ask(**given, history=history), trace)
         if trace and answer.evidence.walk:
             typer.echo(f"\n{opened.walk_text(answer)}")
     if session:  # after printing: an answer that was paid for is shown even if the file cannot be written
@@ -124,25 +125,23 @@ def _picture(picture: Path, drawn: str) -> bytes:
     return forms[picture.suffix.lower()](drawn)
 
 
-def print_answer(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
-    """Print an answer while it is written, then its sources, and return it.
+def print_answer(ask: "Callable[[], Answer]", trace: bool) -> "Answer":
+    """Print an answer and its sources, and return it. Until it is there, a terminal shows the step that was taken."""
+    from conspectus.query.step_listeners import steps_told_to
 
-    Of a streamed answer, only what the citation check changed besides marks is printed again.
-    """
-    from conspectus.query.citations.marks import without_marks, without_verdicts
+    def tell(step: "Step") -> None:
+        if sys.stderr.isatty():
+            width = shutil.get_terminal_size().columns - 1
+            sys.stderr.write(f"\r\x1b[K{one_line(f'{step.name}: {step.detail}')[:width]}")
+            sys.stderr.flush()
 
-    streamed: list[str] = []
-
-    def say(piece: str) -> None:
-        streamed.append(piece)
-        typer.echo(safe_lines(piece), nl=False)
-
-    answer = ask(say)
-    typer.echo()
-    said = "".join(streamed).strip()
-    if without_marks(said) != without_marks(without_verdicts(answer.text)):
-        typer.echo("\n" * bool(said) + safe_lines(answer.text.removeprefix(said).strip()))
-    typer.echo(support_text(answer, trace))
+    try:
+        with steps_told_to(tell):
+            answer = ask()
+    finally:
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
+    typer.echo(f"{safe_lines(answer.text.strip())}\n{support_text(answer, trace)}")
     return answer
 
 
@@ -281,7 +280,7 @@ def chat(source: Source, method: str = DEFAULT_METHOD, trace: bool = False) -> N
             complain(f"nothing is asked; ask a question, or see {_HELP}")
         else:
             try:
-                print_answer(lambda say, question=line: talk.ask(question, say=say), trace)  # type: ignore[misc]
+                print_answer(lambda question=line: talk.ask(question), trace)  # type: ignore[misc]
             except ModelError as error:
                 failed = error
                 complain(str(error))

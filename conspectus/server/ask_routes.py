@@ -23,7 +23,6 @@ FIRST = 10.0
 """Seconds during which a refusal is still sent as an HTTP status instead of an event in the stream."""
 
 IndexName = Annotated[str, Path(description="a name of /v1/indexes", max_length=200)]
-Say = Callable[[str], None]
 
 router = APIRouter(tags=["asking"])
 
@@ -50,9 +49,7 @@ def _add(operation: Operation) -> None:
         given = {name: getattr(asked, name) for name in type(asked).model_fields}
         wants_stream = given.pop("stream", False) or "text/event-stream" in request.headers.get("accept", "")
         if wants_stream and operation is ASK:
-            stream = AnswerStream(
-                lambda say, tell: service.call(caller, index, operation, given, leaves(request), say, tell)
-            )
+            stream = AnswerStream(lambda tell: service.call(caller, index, operation, given, leaves(request), tell))
             await stream.begin()
             return _events(request, index, stream)
         found = await service.call(caller, index, operation, given, leaves(request))
@@ -72,29 +69,28 @@ def _add(operation: Operation) -> None:
 
 
 _STREAM = """With `stream` (or `Accept: text/event-stream`), the response is a stream of server-sent events: `step` with
-each step as it happens and `text` with each piece as a model writes it, then `citations`, `steps`, `usage`, and
-`answer` with the complete answer; or `error`."""
+each step as it happens, then `answer` with the whole answer, once its sentences are checked; or `error`."""
 for _operation in OPERATIONS.values():
     if _operation.asks:
         _add(_operation)
 
 
 class AnswerStream:
-    """An answer that is streamed while it is written. It is cancelled if the reader stops."""
+    """The steps of an answer as they happen, then the answer. It is cancelled if the reader stops."""
 
-    def __init__(self, start: Callable[[Say, Listener], Awaitable[Called]]) -> None:
-        self._queue: asyncio.Queue[str | Step | None] = asyncio.Queue()
+    def __init__(self, start: Callable[[Listener], Awaitable[Called]]) -> None:
+        self._queue: asyncio.Queue[Step | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
-        def say(piece: str | Step) -> None:  # called in the question's thread
-            loop.call_soon_threadsafe(self._queue.put_nowait, piece)
+        def tell(step: Step) -> None:  # called in the question's thread
+            loop.call_soon_threadsafe(self._queue.put_nowait, step)
 
-        self._task = asyncio.ensure_future(start(say, say))
+        self._task = asyncio.ensure_future(start(tell))
         self._task.add_done_callback(lambda _: self._queue.put_nowait(None))
-        self._held: list[str | Step | None] = []
+        self._held: list[Step | None] = []
 
     async def begin(self) -> None:
-        """Wait for the first piece or step; an earlier refusal raises here, while a status can still be sent."""
+        """Wait for the first step; an earlier refusal raises here, while a status can still be sent."""
         try:
             self._held.append(await asyncio.wait_for(self._queue.get(), FIRST))
         except TimeoutError:
@@ -105,11 +101,11 @@ class AnswerStream:
         if self._held == [None]:
             self._task.result()
 
-    async def parts(self) -> AsyncIterator[str | Step | Called]:
-        """Yield each piece and step, and finally the answer with its version."""
+    async def parts(self) -> AsyncIterator[Step | Called]:
+        """Yield each step, and finally the answer with its version."""
         try:
-            while (piece := self._held.pop() if self._held else await self._queue.get()) is not None:
-                yield piece
+            while (step := self._held.pop() if self._held else await self._queue.get()) is not None:
+                yield step
             yield await self._task
         finally:
             self._task.cancel()
@@ -141,22 +137,12 @@ def stream_response(events: AsyncGenerator[str, None]) -> StreamingResponse:
 
 def _events(request: Request, index: str, stream: AnswerStream) -> StreamingResponse:
     async def events() -> AsyncGenerator[str, None]:
-        said = False
         try:
             async for part in stream.parts():
-                if isinstance(part, str):
-                    said = True
-                    yield _event("text", part)
-                elif isinstance(part, Step):
+                if isinstance(part, Step):
                     yield _event("step", {"name": part.name, "detail": part.detail})
                 else:
-                    whole = {"index": index, "version": part.version.name, **part.shown}
-                    if not said:
-                        yield _event("text", whole["text"])
-                    yield _event("citations", {"citations": whole["citations"], "triples": whole["triples"]})
-                    yield _event("steps", whole["trace"])
-                    yield _event("usage", whole["usage"])
-                    yield _event("answer", whole)
+                    yield _event("answer", {"index": index, "version": part.version.name, **part.shown})
         except Refused as refused:
             yield _event("error", error_body(refused.kind, refused.message, request.state.log["request"]))
 

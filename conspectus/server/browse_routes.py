@@ -26,7 +26,7 @@ from conspectus.storage.index import per_index
 from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
 from pydantic import BaseModel
 
-API_VERSION = "3.1.1"
+API_VERSION = "4.0.0"
 """The version of this interface. It increases with every change of docs/openapi.json: the last number for changes that
 no client notices, the middle one for new routes and fields, the first one for everything else."""
 

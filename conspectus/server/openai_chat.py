@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from conspectus.operation_table import ASK
-from conspectus.query.citations.marks import without_verdicts
 from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.query.question.bounds import MOST_CHARACTERS
 from conspectus.query.sayings import saying
@@ -30,8 +29,6 @@ from pydantic import BaseModel, Field
 
 SOURCES = "\n\nSources:"
 """Heading of the sources in the text of a reply."""
-CORRECTED = "\n\nAfter the citations were checked:\n\n"
-"""Heading of the final answer if it differs from the streamed text."""
 NOTES = "\n\nNotes:"
 """Heading of how the question was read, and of the sentences that the citation check marks as unsupported."""
 _MARK = re.compile(r"\[(\d{1,4})\]")
@@ -113,7 +110,7 @@ async def completions(request: Request, chat: ChatRequest) -> Any:  # noqa: ANN4
     if not chat.stream:
         answer, _, version = await service.call(caller, index, ASK, asked, leaves(request))
         return reply.whole(content_of(answer), answer, version.name)
-    stream = AnswerStream(lambda say, _: service.call(caller, index, ASK, asked, leaves(request), say))
+    stream = AnswerStream(lambda tell: service.call(caller, index, ASK, asked, leaves(request), tell))
     await stream.begin()
     return stream_response(reply.chunks(stream, usage=bool(chat.stream_options and chat.stream_options.include_usage)))
 
@@ -148,24 +145,8 @@ def _turn(question: str, reply: str, notes: str) -> TurnGiven:
 
 def content_of(answer: Answer) -> str:
     """Return the text of a reply: the short answer, the answer, and what supports it."""
-    return _short(answer, "{}\n\n") + answer.text + _support(answer)
-
-
-def rest_of(answer: Answer, said: str) -> str:
-    """Return the text that follows what has already been streamed.
-
-    The short answer and the notes follow it. If the citation check changed more than marks, the answer is repeated.
-    """
-    content = content_of(answer)
-    if content.startswith(said):
-        return content.removeprefix(said)
-    if said.strip() != without_verdicts(answer.text).strip():
-        return CORRECTED + content
-    return _short(answer, "\n\n{}") + _support(answer)
-
-
-def _short(answer: Answer, form: str) -> str:
-    return form.format(saying("in short", answer.question, answer.span)) if answer.span else ""
+    short = f"{saying('in short', answer.question, answer.span)}\n\n" if answer.span else ""
+    return short + answer.text + _support(answer)
 
 
 def _support(answer: Answer) -> str:
@@ -196,21 +177,14 @@ class _Reply:
         return {**self._head("chat.completion", version), "choices": [choice], "usage": _usage(answer), **more}
 
     async def chunks(self, stream: AnswerStream, *, usage: bool) -> AsyncGenerator[str, None]:
-        """Yield a streamed reply. Its concatenated pieces are the content of the reply."""
-        said = ""
+        """Yield a streamed reply: its content is one piece, as it is shown only once its sentences are checked."""
         yield self._chunk({"role": "assistant", "content": ""})
         try:
             async for part in stream.parts():
-                if isinstance(part, str):
-                    said += part
-                    yield self._chunk({"content": part})
-                elif isinstance(part, Called):
-                    answer = part.result
-                    rest = rest_of(answer, said)
-                    if rest:
-                        said += rest
-                        yield self._chunk({"content": rest})
-                    found = {"annotations": self._annotations(said, answer)}
+                if isinstance(part, Called):
+                    answer, content = part.result, content_of(part.result)
+                    yield self._chunk({"content": content})
+                    found = {"annotations": self._annotations(content, answer)}
                     yield self._chunk(found, sources=self._sources(answer))
                     yield self._chunk({}, "stop")
                     if usage:

@@ -12,7 +12,7 @@ from conspectus.operations import runnable
 from conspectus.prompts.client.usage_and_cost import metered
 from conspectus.query.context import Context
 from conspectus.query.step_listeners import Listener, steps_told_to
-from conspectus.query.types import Answer, Evidence, Step, ignore_pieces
+from conspectus.query.types import Answer, Evidence, Step
 from conspectus.render.answers import answer_json, evidence_json, explanation_json
 from conspectus.render.drawings import explanation_svg
 from conspectus.render.node_link import elements
@@ -168,7 +168,6 @@ class Service:
         operation: Operation,
         given: Mapping[str, Any],
         gone: Gone,
-        say: Callable[[str], None] = ignore_pieces,
         tell: Listener = ignore_steps,
     ) -> Called:
         """Run an operation.
@@ -179,7 +178,6 @@ class Service:
             operation: The operation.
             given: Its arguments; also those of `Index.filter`, and for a question `history` as a list of turns.
             gone: Returns when the client no longer waits.
-            say: Called in another thread with each piece of an answer that a model writes.
             tell: Called in another thread with each step as it happens.
 
         Raises:
@@ -195,9 +193,9 @@ class Service:
             if not operation.asks:
                 found = operation.read(context, arguments)
                 return found, found
-            told_to = {"say": say, "history": conversation(turns, context.narrowed)} if operation is ASK else {}
+            earlier = {"history": conversation(turns, context.narrowed)} if operation is ASK else {}
             with _span(operation, name, view, arguments["method"]) as told, steps_told_to(tell):
-                result = await operation.run(context, **arguments, **told_to)
+                result = await operation.run(context, **arguments, **earlier)
                 if isinstance(result, Answer):
                     told.set(
                         conspectus__known=result.known,

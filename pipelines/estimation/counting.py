@@ -8,7 +8,7 @@ A quarter of the tokens gives half the records: in the same text 600-token chunk
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import sqrt
@@ -18,7 +18,6 @@ from conspectus.prompts.client.capabilities import requested_schema
 from conspectus.prompts.client.client import sendable
 from conspectus.prompts.client.reply_cache import ReplyMemo, reply_key
 from conspectus.prompts.language_model import Reply, Request
-from conspectus.storage.errors import ModelError
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
 from conspectus.storage.text.tokens import count_each
@@ -99,10 +98,6 @@ class CountingModel:
         written = min(round(usual), most)
         tally.usual_tokens += expected * written
         return Reply(_TEXTS.get(step, _RECORD).replace("WORDS", "word " * written), name, "stop", 0, written)
-
-    def stream(self, request: Request) -> AsyncIterator[str]:
-        """Raise ModelError: no step of indexing streams."""
-        raise ModelError(f"an estimate streams nothing, step {request.step} either")
 
     async def remember(self, request: Request, reply: Reply) -> None:
         """Do nothing: an estimate writes no cache."""

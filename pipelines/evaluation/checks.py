@@ -12,7 +12,7 @@ from conspectus.prompts.client.event_loop import gather_all
 from conspectus.query.citations.verification import verified
 from conspectus.query.context import Context
 from conspectus.query.menu import DEFAULT_METHOD, find_method
-from conspectus.query.types import Answer, ignore_pieces
+from conspectus.query.types import Answer
 from conspectus.storage.errors import ChecksFailed, InputError
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import Settings
@@ -66,7 +66,7 @@ def run_checks(context: Context, checks: Sequence[Check]) -> list[CheckResult]:
 
     async def run(check: Check) -> CheckResult:
         method = find_method(check.method, context.settings)
-        answer = await verified(context, await method.answerer(context).answer(check.question, ignore_pieces), method)
+        answer = await verified(context, await method.answerer(context).answer(check.question), method)
         return CheckResult(check.question, answer.text, tuple(_wrong(check, answer)))
 
     async def run_all() -> list[CheckResult]:

@@ -125,7 +125,7 @@ async def answer_all(
 
     async def ask(answerer: Answerer, question: SuiteQuestion) -> Answer:
         async with turn:
-            return await answerer.answer(question.question, lambda _piece: None)
+            return await answerer.answer(question.question)
 
     wanted = [(name, question) for name in methods for question in questions]
     made = await gather_settled(ask(answerers[name], item) for name, item in wanted)

@@ -16,7 +16,7 @@ from conspectus.pipelines.evaluation.published_sets import brings_graphs, read_p
 from conspectus.query.context import Context
 from conspectus.query.menu import Method
 from conspectus.query.question.tasks import Task
-from conspectus.query.types import Answer, Answerer, TopicAnswerer, ignore_pieces
+from conspectus.query.types import Answer, Answerer, TopicAnswerer
 from conspectus.storage.errors import InputError, ModelError
 from conspectus.storage.hashing import digest, file_digest
 from conspectus.storage.settings import Settings
@@ -185,8 +185,8 @@ class ReadyMethod:
         answerer = self.answerers[task]
         try:
             if self.topic == "given" and question.entities and isinstance(answerer, TopicAnswerer):
-                return await answerer.answer_about(text, question.entities, ignore_pieces)
-            return await answerer.answer(text, ignore_pieces)
+                return await answerer.answer_about(text, question.entities)
+            return await answerer.answer(text)
         except ModelError:
             return None
 

@@ -6,7 +6,7 @@ A `Retrying` model runs it again if a remembered reply dropped parts, and the be
 needs to know nothing else about retrying.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -150,11 +150,6 @@ class CountedModel:
         if self.failure is not None and not answered:
             raise self.failure
 
-    def stream(self, request: Request) -> AsyncIterator[str]:
-        """Return the reply of the model piece by piece."""
-        self.calls += 1
-        return self._model.stream(request)
-
 
 async def ask_choice(model: LanguageModel, request: Request, choices: Sequence[str], *, reasoned: bool = False) -> str:
     """Return the choice that a model picks: a forced choice, such as the yes or no of a gleaning.
@@ -241,10 +236,6 @@ class Retrying:
         """Return the reply of the model."""
         return await self._model.complete(request)
 
-    def stream(self, request: Request) -> AsyncIterator[str]:
-        """Return the reply of the model piece by piece."""
-        return self._model.stream(request)
-
     def window(self, step: str) -> Window:
         """Return the context of the model."""
         return window_for(self._model, step)
@@ -289,9 +280,6 @@ class _Recorder:
         reply = await self._model.complete(replace(request, fresh=self._fresh))
         self.replies.append((request, reply))
         return reply
-
-    def stream(self, request: Request) -> AsyncIterator[str]:
-        return self._model.stream(request)
 
 
 async def _tried(exchange: Exchange[Value], model: LanguageModel) -> ExchangeResult[Value] | BadAnswer:

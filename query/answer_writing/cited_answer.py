@@ -1,7 +1,8 @@
-"""The final answer of a model over numbered material, streamed with its citations.
+"""The final answer of a model over numbered material, with its citations.
 
 The model cites numbers of its material; each citation then resolves to the sentences of the documents that support the
-model's statement. The citations of an answer without marks are found by comparing it with the material (`streamed.py`).
+model's statement. The citations of an answer without marks are found by comparing it with the material
+(`model_text.py`).
 """
 
 from collections.abc import Sequence
@@ -9,16 +10,15 @@ from dataclasses import replace
 
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
-from conspectus.query.abstention import no_answer
 from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, evidence, sources
-from conspectus.query.answer_writing.streamed import stream_answer
+from conspectus.query.answer_writing.model_text import model_text
 from conspectus.query.answering import Assembly
 from conspectus.query.citations.entailment import CitedText
 from conspectus.query.citations.matching import overlaps
 from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import answer_style
-from conspectus.query.types import Answer, Evidence, Say
+from conspectus.query.types import Answer, Evidence
 from conspectus.storage.records import Span
 
 STEP = "reduce"
@@ -33,7 +33,6 @@ async def write(
     material: str,
     units: Sequence[Unit],
     found: Evidence,
-    say: Say,
     *,
     prompt: str = "query/graphrag/global_reduce",
     step: str = STEP,
@@ -49,7 +48,6 @@ async def write(
         material: The text that the model reads, in which unit i has the number i + 1.
         units: The units of the material.
         found: The evidence of the answer.
-        say: Streaming callback.
         prompt: The prompt, with the fields material, question and words.
         step: The name of the call in usage, cache and trace.
         most_words: The length that the prompt asks for; unless `answer.words` is set: two pages.
@@ -64,7 +62,6 @@ async def write(
     """
     question = assembly.question
     if not units:
-        say(no_answer(question))
         return replace(assembly.no_answer(found), dropped_citations=dropped)
     words_ = str(context.settings.answer.words or most_words)
     style = answer_style(context.settings.answer)
@@ -73,13 +70,13 @@ async def write(
     support = _Support(context, units, citations)
     request = Request(asked, step, sources=sources(context, units))
     shown = [CitedText(unit.text, unit.title) for unit in units]
-    told = await stream_answer(context, model, request, question, shown, support.cite, say)
+    told = await model_text(context, model, request, question, shown, support.cite)
     assembly.add(*told.steps)
     if not told.text:
         from conspectus.query.answer_writing.extractive import quoted_instead  # imports much, and is seldom needed
 
         read = evidence(context, [ScoredUnit(unit, 0.0) for unit in units])
-        return replace(quoted_instead(assembly, context, read, say), evidence=found, dropped_citations=dropped)
+        return replace(quoted_instead(assembly, context, read), evidence=found, dropped_citations=dropped)
     made = citations.made()
     assembly.step(step, f"{len(made)} citations made")
     dropped += citations.dropped

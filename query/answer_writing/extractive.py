@@ -36,7 +36,7 @@ from conspectus.query.question.parts import sides_of
 from conspectus.query.question.question import open_question
 from conspectus.query.question.terms import is_content_word
 from conspectus.query.sayings import name_of_language, saying
-from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step, ignore_pieces
+from conspectus.query.types import Answer, Evidence, Passage, Retriever, Step
 from conspectus.storage.locators import HEADING, places_at
 from conspectus.storage.records import Span
 from conspectus.storage.text.dates import date_of_document, dates_in
@@ -68,14 +68,14 @@ class ExtractiveReader:
         self._context = context
         self._retriever = retriever
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         """Return up to `answer.sentences` excerpts that together answer the question, in reading order."""
         with assembling(question, self._name) as assembly:
             evidence = await self._retriever.retrieve(question, self._context.settings.answer.passages)
             evidence = await self._with_parts(question, evidence)
             found = read_quotes(self._context, question, evidence.passages)
             evidence, found = await self._in_two_steps(question, evidence, found)
-            return write_quotes(assembly, self._context, evidence, found, say)
+            return write_quotes(assembly, self._context, evidence, found)
 
     async def _in_two_steps(self, question: str, evidence: Evidence, found: "Found") -> "tuple[Evidence, Found]":
         """Return what answers a question that describes a thing, asked with the thing's name; else what was found.
@@ -109,13 +109,13 @@ class ExtractiveReader:
         return replace(evidence, passages=tuple(passages.values()), trace=(*evidence.trace, step))
 
 
-def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say: Say) -> Answer:
+def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence) -> Answer:
     """Return the answer that quotes the passages of the evidence, all of them read.
 
     It quotes up to `answer.sentences` excerpts that together answer the question; without enough support it declines.
     The retrieval steps are added to the trace.
     """
-    return write_quotes(assembly, context, evidence, read_quotes(context, assembly.question, evidence.passages), say)
+    return write_quotes(assembly, context, evidence, read_quotes(context, assembly.question, evidence.passages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def _with_heading(context: Context, asked: Asked, question: str, quote: Quote) -
     return quote
 
 
-def write_quotes(assembly: Assembly, context: Context, evidence: Evidence, found: Found, say: Say) -> Answer:
+def write_quotes(assembly: Assembly, context: Context, evidence: Evidence, found: Found) -> Answer:
     """Return the answer that shows what was read, or that it declines."""
     question, chosen = found.question, found.chosen
     citations = Citations(context)
@@ -198,7 +198,6 @@ def write_quotes(assembly: Assembly, context: Context, evidence: Evidence, found
     text = "\n".join(lines) or declined(context, question, evidence.passages, found.nearest)
     assembly.add(*evidence.trace)
     assembly.step("read", found.reason or f"{len(chosen)} of {len(found.quotes)} excerpts quoted")
-    say(text)
     return assembly.assemble(
         text,
         citations=citations.made(),
@@ -224,10 +223,9 @@ WITHHELD = "(What the model wrote is not shown: nothing that was found supports 
 """Why an answer declines although a model wrote one."""
 
 
-def quoted_instead(assembly: Assembly, context: Context, evidence: Evidence, say: Say = ignore_pieces) -> Answer:
+def quoted_instead(assembly: Assembly, context: Context, evidence: Evidence) -> Answer:
     """Return the answer of `quote_evidence`, marked as one that stands in for a model's."""
-    answer = quote_evidence(assembly, context, evidence, say)
-    say(f"\n{REPEATED}")
+    answer = quote_evidence(assembly, context, evidence)
     return replace(answer, text=f"{answer.text}\n{REPEATED}")
 
 

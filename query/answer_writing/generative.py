@@ -1,7 +1,7 @@
 """Reading with a language model: an answer over the passages of a retriever, with citations.
 
 The model cites passages by number; each citation then names the sentences of the passage that support the text. The
-citations of an answer without marks are found by comparing it with the passages (`streamed.py`).
+citations of an answer without marks are found by comparing it with the passages (`model_text.py`).
 """
 
 import re
@@ -12,9 +12,9 @@ from itertools import accumulate
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.thinking import without_thinking
-from conspectus.query.abstention import is_unknown, no_answer
+from conspectus.query.abstention import is_unknown
 from conspectus.query.answer_writing.extractive import quoted_instead
-from conspectus.query.answer_writing.streamed import stream_answer
+from conspectus.query.answer_writing.model_text import model_text
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.entailment import CitedText
 from conspectus.query.citations.forms import marks_in
@@ -23,7 +23,7 @@ from conspectus.query.citations.matching import aligned_span
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import Task, answer_style, prompt_for
-from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say
+from conspectus.query.types import Answer, Evidence, Passage, Retriever
 from conspectus.query.walk.verdicts import final_answer, mention
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Span
@@ -53,13 +53,12 @@ class ModelReader:
         self._retriever = retriever
         self._model = model
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         """Return the answer of the model; its citations are sentences of the passages."""
         with assembling(question, self._name) as assembly:  # a retriever may call a model too
             evidence = await self._retriever.retrieve(question, self._passages)
             assembly.add(*evidence.trace)
             if not evidence.passages:
-                say(no_answer(question))
                 return assembly.no_answer()
             settings = self._context.settings
             brief = settings.answer.form == "brief" and settings.tog.task == "qa"
@@ -69,11 +68,11 @@ class ModelReader:
             citing = _PassageCitations(self._context, shown.passages)
             sources = [CitedText(passage.text, passage.title) for passage in shown.passages]
             if brief:
-                return await self._brief(assembly, request, shown, citing, say)
-            told = await stream_answer(self._context, self._model, request, question, sources, citing.cite, say)
+                return await self._brief(assembly, request, shown, citing)
+            told = await model_text(self._context, self._model, request, question, sources, citing.cite)
             assembly.add(*told.steps)
             if not told.text:
-                return quoted_instead(assembly, self._context, evidence, say)
+                return quoted_instead(assembly, self._context, evidence)
             text, citations = citing.made(told.text)
             assembly.step("read", f"{len(shown.passages)} passages read, {len(citations.made())} citations made")
             return assembly.assemble(
@@ -81,7 +80,7 @@ class ModelReader:
             )
 
     async def _brief(
-        self, assembly: Assembly, request: Request, evidence: Evidence, citing: "_PassageCitations", say: Say
+        self, assembly: Assembly, request: Request, evidence: Evidence, citing: "_PassageCitations"
     ) -> Answer:
         """Return a short answer with the citations of the thoughts before it, else the passages that contain it."""
         reply = without_thinking((await self._model.complete(request)).text)
@@ -89,7 +88,6 @@ class ModelReader:
         short = short_answer(reply, assembly.question)
         assembly.step("thoughts", " ".join(thoughts.split()) or "none")
         if not short or is_unknown(short):
-            say(no_answer(assembly.question))
             return assembly.no_answer(evidence)
         shown = len(evidence.passages)
         numbers = dict.fromkeys(number for mark in marks_in(f"{thoughts} {last}", shown) for number in mark.numbers)
@@ -100,7 +98,6 @@ class ModelReader:
             citing.cite(f"{thoughts} {short}", number)
         marks = "".join(f"[{number}]" for number in numbers) or UNVERIFIED
         text, citations = citing.made(f"{short} {marks}")
-        say(text)
         assembly.step("read", f"{shown} passages read, {len(citations.made())} citations made")
         return assembly.assemble(
             text, citations=citations.made(), evidence=evidence, dropped_citations=citations.dropped, span=short

@@ -3,6 +3,7 @@
 from collections.abc import Set
 
 import regex
+from conspectus.storage.text.names import words
 
 _LIFE = regex.compile(
     r"\((?P<born>[^()–—-]{0,60}\b\d{3,4}\b[^()–—-]{0,40})[–—-](?P<died>[^()]{0,60}\b\d{3,4}\b[^()]{0,40})\)"
@@ -35,9 +36,14 @@ def tells_life(text: str) -> bool:
 def part_of_life(keys: Set[str], text: str) -> str:
     """Return what the first life in a text tells of the birth or the death that a question asks for, "" if none.
 
-    >>> part_of_life({"when", "ada", "died"}, "Ada Mirren (1 May 1871 in Oster – 2 June 1948) drew maps.")
+    It is of somebody else if the question lacks the name before it.
+
+    >>> part_of_life({"when", "ada", "mirren", "died"}, "Ada Mirren (1 May 1871 in Oster – 2 June 1948) drew maps.")
     '2 June 1948'
+    >>> part_of_life({"when", "ilse", "mirren", "died"}, "Ada Mirren (1 May 1871 in Oster – 2 June 1948) drew maps.")
+    ''
     """
-    wanted = [name for name, words in (("born", _BORN), ("died", _DIED)) if not words.isdisjoint(keys)]
+    wanted = [name for name, said in (("born", _BORN), ("died", _DIED)) if not said.isdisjoint(keys)]
     life = _LIFE.search(text) if len(wanted) == 1 else None
-    return life[wanted[0]].strip() if life else ""
+    before = [word.key for word in words(text[: life.start()])[-2:] if text[word.start].isupper()] if life else []
+    return life[wanted[0]].strip() if life and set(before) <= keys else ""

@@ -11,71 +11,40 @@ from conspectus.prompts.language_model import Message
 _END = re.compile(r"(?<=[.!?。！？])(?:[\"”’)\]*]*\s+|(?=[^\s\w.!?\"”’)\]*,;:]))|\n+")
 _MARK = re.compile(r"\[[^\[\]]{0,80}(?:\]|$)")
 _WORD = re.compile(r"[^\W_]+")
-_LONGEST_END = 12
-"""Characters between the last word of a sentence and the next sentence."""
 _VERDICTS = ("", "yes", "no", "true", "false", "unknown")
 _LEAST_WORDS = 4
 """Shorter sentences, such as "Yes.", may occur twice, but not three times."""
 
 
-class NewSentences:
-    """Passes on the sentences of an answer as they arrive, without those that tell nothing.
+def without_own_words(answer: str, messages: Sequence[Message], question: str) -> tuple[str, int]:
+    """Return an answer without the sentences that tell nothing, and how many they were.
 
     Args:
+        answer: The answer.
         messages: The prompt: what only its system message says is an example or a rule.
         question: The question.
 
-    Attributes:
-        dropped: How many sentences were left out.
-
     Example:
-        >>> new = NewSentences((), "Who was Ada?")
-        >>> new.take("Who was Ada? She was a poet. She was a poet. ") + new.end(), new.dropped
+        >>> without_own_words("Who was Ada? She was a poet. She was a poet. ", (), "Who was Ada?")
         ('She was a poet. ', 2)
     """
-
-    def __init__(self, messages: Sequence[Message], question: str) -> None:
-        self._ours, self._given = _sides(messages)
-        self._known = {_words(question)}
-        self._short = set[str]()
-        self._sentence = ""
-        self._is_new = False
-        self.dropped = 0
-
-    def take(self, piece: str) -> str:
-        """Return what of the text is new."""
-        before = self._sentence[-_LONGEST_END:]
-        text, at, ready = before + piece, len(before), list[str]()
-        for end in _END.finditer(text):
-            if end.end() >= at:
-                ready += [self._add(text[at : end.end()]), self._ended()]
-                at = end.end()
-        return "".join([*ready, self._add(text[at:])])
-
-    def end(self) -> str:
-        """Return the rest at the end of the answer."""
-        return self._ended()
-
-    def _add(self, text: str) -> str:
-        self._sentence += text
-        if self._is_new:
-            return text
-        words = _words(self._sentence)
-        self._is_new = f" {words}" not in self._ours and not any(known.startswith(words) for known in self._known)
-        return self._sentence if self._is_new else ""
-
-    def _ended(self) -> str:
-        sentence, was_new, words = self._sentence, self._is_new, _words(self._sentence)
-        self._sentence, self._is_new = "", False
+    ours, given = _sides(messages)
+    known, short, told, at = {_words(question)}, set[str](), list[str](), 0
+    sentences = [*_END.finditer(answer), None]
+    for end in sentences:
+        sentence = answer[at : end.end() if end else len(answer)]
+        at += len(sentence)
+        words = _words(sentence)
         is_long = words.count(" ") + 1 >= _LEAST_WORDS
-        is_ours = is_long and f" {words} " in self._ours and f" {words} " not in self._given
-        if words and (words in self._known or is_ours):
-            self.dropped += 1
-            return ""
-        if is_long or words in self._short:
-            self._known.add(words)
-        self._short.add(words)
-        return "" if was_new else sentence
+        is_ours = is_long and f" {words} " in ours and f" {words} " not in given
+        is_cut = end is None and is_long and any(each.startswith(words) for each in known)
+        if words and (words in known or is_ours or is_cut):
+            continue
+        told.append(sentence)
+        if is_long or words in short:
+            known.add(words)
+        short.add(words)
+    return "".join(told), len(sentences) - len(told)
 
 
 def told_anew(answer: str, messages: Sequence[Message], question: str) -> str:
@@ -87,8 +56,7 @@ def told_anew(answer: str, messages: Sequence[Message], question: str) -> str:
     >>> told_anew("Sweden", prompt, "Where was Ada born?"), told_anew("Bern", prompt, "Where was Ada born?")
     ('', 'Bern')
     """
-    new = NewSentences(messages, question)
-    told = (new.take(answer) + new.end()).strip()
+    told = without_own_words(answer, messages, question)[0].strip()
     words = f" {_words(told)} "
     ours, given = _sides(messages)
     return "" if words in ours and words not in given and words.strip() not in _VERDICTS else told

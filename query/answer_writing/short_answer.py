@@ -141,8 +141,8 @@ _ENUMERATED = re.compile(r"\W*\d{1,3}(?:\.\d{1,3})*[.)]\s")
 """The number of a clause or of an item at the beginning of a sentence."""
 
 
-_HE = re.compile(r"\b(?:he|his|him|il|lui|él|egli)\b", re.IGNORECASE)
-_SHE = re.compile(r"\b(?:she|hers?|elle|ella|lei)\b", re.IGNORECASE)
+HE = re.compile(r"\b(?:he|his|him|il|lui|él|egli)\b", re.IGNORECASE)
+SHE = re.compile(r"\b(?:she|hers?|elle|ella|lei)\b", re.IGNORECASE)
 
 
 def expected_answer(question: str) -> Expected | None:
@@ -184,6 +184,10 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
     weights, needed = read.weights, read.weights.keys() - read.names - _kind_words(context, question, kind)
     mentioned = [frozenset(map(str.casefold, named.types)) for named in open_question(context, question).mentions]
     of_person = any(types & _PERSON for types in mentioned)
+    names = [
+        {word.key for word in words(question[each.start : each.end])}
+        for each in open_question(context, question).mentions
+    ]
     for span in sentences if kind.types else sentences[:1]:
         row = context.chunk_rows[span.chunk_id]
         chunk = context.chunks[row]
@@ -192,12 +196,14 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
         life = kind.pattern.search(part_of_life(read.keys, sentence)) if kind.pattern else None
         if life:
             return " ".join(life[0].split())
-        if of_person and not kind.types and _HE.search(sentence) and _SHE.search(sentence):
+        if of_person and not kind.types and HE.search(sentence) and SHE.search(sentence):
             return ""  # "After his death in 1926 she ran the workshop" tells of two
         told = frozenset(context.bm25.analysis.terms(f"{context.titles[span.document_id]}\n{sentence}", row))
         held = {term for term in weights if term in told or any(is_related(term, other) for other in told)}
         covered = sum(weights[term] for term in held)
-        if not last_step and not needed <= held:
+        about = {word.key for word in words(f"{context.titles[span.document_id]}\n{sentence}")}
+        is_named = not names or any(name <= about for name in names)  # Ilsa Varn is not Ilse Varn
+        if not last_step and not (needed <= held and is_named):
             continue
         people = [
             (first - start, last - start)

@@ -2,7 +2,7 @@
 
 Asked for [1][3], models write [1, 3], [1-3], 【1†source】, [^1], \\[1\\], [[1]](https://...), [Passage 1], (Source 2),
 [Data: Reports (1, 2, +more)], superscripts, <sup>1</sup>, and (1, 3) at the end of a clause. This module is the only
-parser of these forms, for streamed answers (`streaming.py`), for the replies of walks and for the numbers in JSON. The
+parser of these forms, for answers (`answer_text.py`), for the replies of walks and for the numbers in JSON. The
 project itself writes [1][3] (`marks.py`).
 
 A mark contains numbers from 1 to 999, so [1984] and [0, 1] are not marks ([0] is one that names nothing). Text in code
@@ -43,15 +43,13 @@ _ONLY_LABELS = re.compile(rf"(?:(?:{_LABELS})\b|[\s:：;,.&]|\band\b)*+", re.IGN
 _PART = re.compile(r"(\d{1,6})\^?(?:\s*(?:[–—‑-]|\.{2,3}|…|\bto\b|\bbis\b)\s*(\d{1,6}))?")
 _OPENER = re.compile(r"\\?[\[【(［〔〖]|[¹²³⁰⁴-⁹]|`|<")
 _CLOSES = {"[": "]", "【": "】", "(": ")", "［": "］", "〔": "〕", "〖": "〗"}
-_TAGS = ("<sup>", "<ref>", "<cite>")
 _TAGGED = re.compile(r"<(sup|ref|cite)>\s*(?P<inside>[^<>]{1,60})</\1>", re.IGNORECASE)
-_LONGEST_TAGGED = 80
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _RAISED = re.compile(r"[¹²³⁴-⁹][⁰¹²³⁴-⁹]?(?:[⁻˒·,]{1,2}[¹²³⁴-⁹][⁰¹²³⁴-⁹]?)*+")
 _BEFORE_RAISED = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?)\]\"”’»。！？])$")
 _LOOKED_BACK = 4
 _FIRST_DIGIT = {"(": 24, "[": 48}
-"""Most characters before the first digit of a mark: anything longer is prose, and need not wait for its end."""
+"""Most characters before the first digit of a mark: anything longer is prose."""
 _CLAUSE_ENDS = ".,;:!?。，；：！？"
 
 
@@ -62,154 +60,6 @@ class CitationMark(NamedTuple):
     end: int
     space: str
     numbers: tuple[int, ...]
-
-
-class Forms:
-    """Finds the marks of one answer, in order, as the text arrives.
-
-    Args:
-        shown: How many sources the model was shown; (1, 3) and superscripts are read only up to this number, and not
-            at all if it is not given.
-    """
-
-    def __init__(self, shown: int = 0) -> None:
-        self._shown = shown
-        self._brackets = False
-        self._code = ""
-        self._tail = ""
-
-    def next(self, text: str, start: int = 0, *, whole: bool) -> tuple[int, CitationMark | None]:
-        """Return the offset up to which a text certainly has no mark, and the mark that follows there, if complete.
-
-        Args:
-            text: The text received so far.
-            start: The offset of the first unread character.
-            whole: Whether the text is complete.
-
-        Example:
-            >>> Forms().next("So【1†source】.", whole=True)
-            (2, CitationMark(start=2, end=12, space='', numbers=(1,)))
-            >>> Forms().next("So [1", whole=False)
-            (2, None)
-        """
-        end, mark = self._next(text, start, whole=whole)
-        read = mark.end if mark else end
-        self._tail = (self._tail + text[max(start, read - _LOOKED_BACK) : read])[-_LOOKED_BACK:]
-        return end, mark
-
-    def _next(self, text: str, begin: int, *, whole: bool) -> tuple[int, CitationMark | None]:
-        at = begin
-        while True:
-            if self._code:
-                end = self._end_of_code(text, at)
-                if end is None:
-                    sure = len(text) if len(self._code) == 1 else max(at, len(text) - 2)
-                    return len(text) if whole else _before_space(text, at, sure), None
-                at, self._code = end, ""
-            opener = _OPENER.search(text, at)
-            if opener is None:
-                return len(text) if whole else _before_space(text, begin, len(text), "\\"), None
-            start = opener.start()
-            if text[start] == "`":
-                if not whole and len(text) - start < 3:
-                    return _before_space(text, begin, start), None
-                self._code = "```" if text.startswith("```", start) else "`"
-                at = start + len(self._code)
-                continue
-            find = self._tagged if text[start] == "<" else self._mark
-            found = find(text, begin, start, opener.group(), whole=whole)
-            if found is None:
-                return _before_space(text, begin, start), None
-            end, numbers = found
-            if numbers:
-                space = _before_space(text, begin, start)
-                return space, CitationMark(space, end, text[space:start], numbers)
-            at = end
-
-    def _end_of_code(self, text: str, at: int) -> int | None:
-        """Return where the code ends, None if unknown; a code span ends with its line at the latest."""
-        if len(self._code) == 3:
-            end = text.find(self._code, at)
-            return None if end < 0 else end + 3
-        ends = [end for end in (text.find("`", at), text.find("\n", at)) if end >= 0]
-        return min(ends) + 1 if ends else None
-
-    def _mark(
-        self, text: str, begin: int, start: int, opener: str, *, whole: bool
-    ) -> tuple[int, tuple[int, ...]] | None:
-        """Return the end of the form that opens here, and its numbers (empty if it is no mark); None if undecided."""
-        if opener[-1] not in _CLOSES:
-            return self._raised(text, begin, start, whole=whole)
-        closing = ("\\" if opener[0] == "\\" else "") + _CLOSES[opener[-1]]
-        doubled = opener == "[" and text.startswith("[[", start)
-        inner = start + len(opener) + doubled
-        if opener == "[" and not whole and len(text) == start + 1:
-            return None
-        if doubled:
-            closing = "]]"
-        within = _FIRST_DIGIT["(" if opener == "(" else "["]
-        if not any(sign.isdigit() for sign in text[inner : inner + within]) and len(text) >= inner + within:
-            return start + len(opener), ()
-        end = text.find(closing, inner, inner + LONGEST)
-        line = text.find("\n", inner, inner + LONGEST)
-        if end < 0 or 0 <= line < end:
-            if not whole and line < 0 and len(text) < inner + LONGEST:
-                return None
-            return start + len(opener), ()
-        after = end + len(closing)
-        if not whole and after == len(text):
-            return None  # an address, or the end of a clause, may follow
-        numbers = self._parens(text, begin, start, end, after) if opener == "(" else _bracketed(text[inner:end])
-        if not numbers:
-            return start + len(opener), ()
-        if opener != "(":
-            self._brackets = True
-            link = _address(text, after, whole=whole)
-            return None if link is None else (link, numbers)
-        return after, numbers
-
-    def _tagged(
-        self, text: str, begin: int, start: int, opener: str, *, whole: bool
-    ) -> tuple[int, tuple[int, ...]] | None:
-        """Return the end and the numbers of <sup>1</sup>, as `_mark`; those of m<sup>2</sup> are none."""
-        head = text[start : start + _LONGEST_TAGGED].casefold()
-        found = _TAGGED.match(text, start)
-        if found is None:
-            may_become = any(tag.startswith(head) or head.startswith(tag) for tag in _TAGS)
-            return None if may_become and not whole and len(head) < _LONGEST_TAGGED else (start + 1, ())
-        numbers = _bracketed(found["inside"].strip().strip("[]"))
-        at = _before_space(text, begin, start)
-        before = (self._tail + text[max(begin, at - _LOOKED_BACK) : at])[-_LOOKED_BACK:]
-        cited = found[1].casefold() != "sup" or "[" in found["inside"] or _BEFORE_RAISED.search(before)
-        return (found.end(), numbers) if cited and numbers else (start + len(opener), ())
-
-    def _parens(self, text: str, begin: int, start: int, end: int, after: int) -> tuple[int, ...]:
-        """Return the numbers of (1, 3) at the end of a clause; (Source 2) is read anywhere."""
-        found = _INSIDE.fullmatch(text, start + 1, end)
-        if not found:
-            return ()
-        numbers = _numbers(found["numbers"])
-        if found["label"].strip():
-            return numbers
-        ends = after == len(text) or text[after] in _CLAUSE_ENDS or text[after] == "\n"
-        space = text[_before_space(text, begin, start) : start]
-        stands = bool(space) and "\n" not in space
-        plausible = ends and stands and not self._brackets and all(0 < number <= self._shown for number in numbers)
-        return numbers if plausible else ()
-
-    def _raised(self, text: str, begin: int, start: int, *, whole: bool) -> tuple[int, tuple[int, ...]] | None:
-        found = _RAISED.match(text, start)
-        if found is None:
-            return start + 1, ()
-        if not whole and len(text) - found.end() < 2:
-            return None
-        numbers = tuple(
-            dict.fromkeys(int(part) for part in re.split(r"\D+", found[0].translate(_SUPERSCRIPTS)) if part)
-        )
-        follows = text[found.end() : found.end() + 1]
-        before = (self._tail + text[max(begin, start - _LOOKED_BACK) : start])[-_LOOKED_BACK:]
-        cited = _BEFORE_RAISED.search(before) and not follows.isalnum()
-        return found.end(), numbers if cited and all(number <= self._shown for number in numbers) else ()
 
 
 def numbers_in(text: str) -> tuple[int, ...]:
@@ -223,14 +73,101 @@ def numbers_in(text: str) -> tuple[int, ...]:
 
 
 def marks_in(text: str, shown: int = 999) -> Iterator[CitationMark]:
-    """Yield the marks of a text, in order."""
-    forms, at = Forms(shown), 0
-    while True:
-        _, mark = forms.next(text, at, whole=True)
-        if mark is None:
-            return
-        yield mark
-        at = mark.end
+    """Yield the marks of a text, in order.
+
+    Args:
+        text: The text.
+        shown: How many sources the model was shown; (1, 3) and superscripts are read only up to this number.
+
+    Example:
+        >>> list(marks_in("So【1†source】."))
+        [CitationMark(start=2, end=12, space='', numbers=(1,))]
+    """
+    at = begin = 0
+    in_brackets = False
+    numbers: tuple[int, ...]
+    while opener := _OPENER.search(text, at):
+        start = opener.start()
+        space = _before_space(text, begin, start)
+        if text[start] == "`":
+            at, numbers = _end_of_code(text, start), ()
+        elif text[start] == "<":
+            at, numbers = _tagged(text, start, space)
+        elif opener[0][-1] not in _CLOSES:
+            at, numbers = _raised(text, start, shown)
+        else:
+            at, numbers = _mark(text, start, space, opener[0], 0 if in_brackets else shown)
+            in_brackets = in_brackets or (bool(numbers) and opener[0] != "(")
+        if numbers:
+            yield CitationMark(space, at, text[space:start], numbers)
+            begin = at
+
+
+def _end_of_code(text: str, start: int) -> int:
+    """Return where the code ends that begins at an offset; a code span ends with its line at the latest."""
+    if text.startswith("```", start):
+        end = text.find("```", start + 3)
+        return len(text) if end < 0 else end + 3
+    ends = [end for end in (text.find("`", start + 1), text.find("\n", start + 1)) if end >= 0]
+    return min(ends) + 1 if ends else len(text)
+
+
+def _mark(text: str, start: int, space: int, opener: str, shown: int) -> tuple[int, tuple[int, ...]]:
+    """Return the end of the form that opens here, and its numbers (empty if it is no mark)."""
+    doubled = opener == "[" and text.startswith("[[", start)
+    closing = "]]" if doubled else ("\\" if opener[0] == "\\" else "") + _CLOSES[opener[-1]]
+    outer = start + len(opener)
+    inner = outer + doubled
+    if not any(sign.isdigit() for sign in text[inner : inner + _FIRST_DIGIT["(" if opener == "(" else "["]]):
+        return outer, ()
+    end = text.find(closing, inner, inner + LONGEST)
+    if end < 0 or text.find("\n", inner, end) >= 0:
+        return outer, ()
+    after = end + len(closing)
+    if opener == "(":
+        numbers = _in_parentheses(text, start, space, end, shown)
+        return (after, numbers) if numbers else (outer, ())
+    numbers = _bracketed(text[inner:end])
+    return (_behind_address(text, after), numbers) if numbers else (outer, ())
+
+
+def _tagged(text: str, start: int, space: int) -> tuple[int, tuple[int, ...]]:
+    """Return the end and the numbers of <sup>1</sup>, as `_mark`; those of m<sup>2</sup> are none."""
+    found = _TAGGED.match(text, start)
+    if found is None:
+        return start + 1, ()
+    numbers = _bracketed(found["inside"].strip().strip("[]"))
+    cited = found[1].casefold() != "sup" or "[" in found["inside"] or _may_be_raised(text, space)
+    return (found.end(), numbers) if cited and numbers else (start + 1, ())
+
+
+def _in_parentheses(text: str, start: int, space: int, end: int, shown: int) -> tuple[int, ...]:
+    """Return the numbers of (1, 3) at the end of a clause; (Source 2) is read anywhere."""
+    found = _INSIDE.fullmatch(text, start + 1, end)
+    if not found:
+        return ()
+    numbers = _numbers(found["numbers"])
+    if found["label"].strip():
+        return numbers
+    ends = text[end + 1 : end + 2] in {"", "\n", *_CLAUSE_ENDS}
+    stands = space < start and "\n" not in text[space:start]
+    return numbers if ends and stands and all(0 < number <= shown for number in numbers) else ()
+
+
+def _raised(text: str, start: int, shown: int) -> tuple[int, tuple[int, ...]]:
+    """Return the end and the numbers of superscripts behind a word or a clause, as `_mark`."""
+    found = _RAISED.match(text, start)
+    if found is None:
+        return start + 1, ()
+    parts = re.split(r"\D+", found[0].translate(_SUPERSCRIPTS))
+    numbers = tuple(dict.fromkeys(int(part) for part in parts if part))
+    cited = _may_be_raised(text, start) and not text[found.end() : found.end() + 1].isalnum()
+    return found.end(), numbers if cited and all(number <= shown for number in numbers) else ()
+
+
+def _may_be_raised(text: str, at: int) -> bool:
+    """Return whether a number that is raised here may be a mark, and is no power."""
+    return _BEFORE_RAISED.search(text[max(0, at - _LOOKED_BACK) : at]) is not None
 
 
 def _bracketed(inside: str) -> tuple[int, ...]:
@@ -258,14 +195,9 @@ def _numbers(text: str, most: int = 999) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _address(text: str, at: int, *, whole: bool) -> int | None:
-    """Return the end of the address after a mark ("[1](https://...)"), `at` if there is none, None if undecided."""
-    if not text.startswith("(", at):
-        return at
-    head = text[at + 1 : at + 9]
-    if not any(
-        head.startswith(scheme) or (not whole and scheme.startswith(head)) for scheme in ("http://", "https://")
-    ):
+def _behind_address(text: str, at: int) -> int:
+    """Return the end of the address after a mark ("[1](https://...)"), the end of the mark if there is none."""
+    if not text.startswith(("(http://", "(https://"), at):
         return at
     depth = 0
     for place in range(at, min(len(text), at + LONGEST)):
@@ -274,12 +206,12 @@ def _address(text: str, at: int, *, whole: bool) -> int | None:
         depth += (text[place] == "(") - (text[place] == ")")
         if depth == 0:
             return place + 1
-    return at if whole or len(text) >= at + LONGEST else None
+    return at
 
 
-def _before_space(text: str, begin: int, end: int, signs: str = "") -> int:
-    """Return where the white space (and signs) before an offset begin, `begin` at the earliest."""
-    while end > begin and (text[end - 1].isspace() or text[end - 1] in signs):
+def _before_space(text: str, begin: int, end: int) -> int:
+    """Return where the white space before an offset begins, `begin` at the earliest."""
+    while end > begin and text[end - 1].isspace():
         end -= 1
     return end
 

@@ -32,7 +32,7 @@ from conspectus.query.citations.marks import (
 )
 from conspectus.query.context import Context
 from conspectus.query.sayings import saying
-from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step, ignore_pieces
+from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.embedded import predicate_words
 
@@ -129,9 +129,9 @@ async def _without_model(context: Context, answer: Answer, question: str, method
     llm = context.settings.llm.model_copy(update={"model": ""})
     plain = replace(context, settings=context.settings.model_copy(update={"llm": llm}))
     if method.missing(plain.settings) is None:
-        return await method.answerer(plain).answer(question, ignore_pieces)
+        return await method.answerer(plain).answer(question)
     with assembling(question, answer.method) as assembly:
-        return quote_evidence(assembly, plain, answer.evidence, ignore_pieces)
+        return quote_evidence(assembly, plain, answer.evidence)
 
 
 def _sentences(answer: Answer) -> list[_CitedSentence]:

@@ -1,10 +1,12 @@
 """Conversation focus: candidate antecedents of a follow-up question, from the names in earlier turns."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 
 import numpy as np
+from conspectus.query.answer_writing.short_answer import HE, SHE
 from conspectus.query.citations.marks import without_marks
 from conspectus.query.context import Context
 from conspectus.query.conversation.anaphora import Refers, wording
@@ -26,6 +28,9 @@ _NOT_ASKED_ABOUT = frozenset(
     {"CARDINAL", "DATE", "LANGUAGE", "MONEY", "NORP", "ORDINAL", "PERCENT", "QUANTITY", "TIME"}
 )
 """SpaCy types of descriptive words: measures, and nationalities ("American")."""
+_NOBODY = frozenset({"event", "fac", "gpe", "law", "loc", "product", "work_of_art"})
+"""Types that names of people are seldom taken for."""
+_PRONOUNS = {"he": HE, "she": SHE, "it": re.compile(r"\bits?\b", re.IGNORECASE)}
 _OF_UNKNOWN_KIND = frozenset({NAME.casefold(), CONCEPT.casefold()})
 
 
@@ -33,18 +38,26 @@ def topics_meant(context: Context, history: Conversation, question: str, refers:
     """Return up to `CANDIDATES` antecedents from the last turn that has any, likeliest first.
 
     A pronoun restricts the candidates: "she" needs a person, "it" a name that is not only a person. If no turn has a
-    match, all names of the last turn are candidates. Names in the question itself are excluded.
+    match, all names of the last turn are candidates, but none for "she": what holds for somebody else is not to be
+    told of her. Names in the question itself are excluded.
     """
     linker = open_linker(context.index)
+    pronoun = next((name for name in ("he", "she") if refers == "person" and _PRONOUNS[name].search(question)), "")
     own = {_bare(mention.name) for mention in linker.mentions(question)}
     by_turn = [
-        [item for item in topics_of(context, linker, turn) if _bare(item.name) not in own]
+        [
+            item
+            for item in topics_of(context, linker, turn)
+            if _bare(item.name) not in own and (not pronoun or _may_be(context, linker, item, pronoun))
+        ]
         for turn in reversed(history.turns)
     ]
     for topics in by_turn:
-        if fitting := [topic for topic in topics if _fits(topic, refers)]:
-            return sorted(fitting, key=lambda topic: refers == "person" and "person" not in _kinds(topic))[:CANDIDATES]
-    return next((topics[:CANDIDATES] for topics in by_turn if topics), [])
+        if fitting := topics if pronoun else [topic for topic in topics if _fits(topic, refers)]:
+            if refers != "person":
+                return fitting[:CANDIDATES]
+            return sorted(fitting, key=lambda topic: not pronoun and "person" not in _kinds(topic))[:1]
+    return [] if refers == "person" else next((topics[:CANDIDATES] for topics in by_turn if topics), [])
 
 
 def topics_of(context: Context, linker: Linker, turn: Turn) -> list[NamedSpan]:
@@ -52,7 +65,8 @@ def topics_of(context: Context, linker: Linker, turn: Turn) -> list[NamedSpan]:
 
     The answer comes first, unless it is a place, a time, a number or a reason: "Where was The Paper Whale played?" "In
     Clun." "Is it long?" is about the play. Its names begin with those of the short answer, which is a person if the
-    question was who. The titles of cited documents come last if nothing names them.
+    question was who. The titles of cited documents come last if nothing names them ("Roke" is Anselm Roke, if
+    that is one).
     """
     asked = linker.mentions(turn.standalone)
     short = linker.mentions(turn.short)
@@ -62,12 +76,34 @@ def topics_of(context: Context, linker: Linker, turn: Turn) -> list[NamedSpan]:
     # Chat programs send back the text with its marks only.
     supported = turn.citations or without_marks(turn.answer) != turn.answer
     told = [*short, *(linker.mentions(turn.answer) if supported else ())]
-    titles = _cited_titles(context, linker, turn.citations)
+    titles = list(_cited_titles(context, linker, turn.citations))
+    told = [next((title for title in titles if title.name.endswith(f" {item.name}")), item) for item in told]
     known = {_bare(question.name) for question in asked}
     told = [item for item in told if _bare(item.name) not in known]
+    if wording(turn.question, ()).refers == "person":  # the turn before last named who that is
+        before = {_bare(mention.name) for mention in linker.mentions(turn.question)}
+        person = [replace(item, types=("PERSON",)) for item in asked if _bare(item.name) not in before][:1]
+        asked = [*person, *asked]
     sides = (asked, told) if kind_of(turn.question) in _ABOUT_WHAT_IT_NAMES else (told, asked)
     mixed = (item for item in chain.from_iterable(zip_longest(*sides)) if item is not None)
     return list(_distinct(item for item in (*mixed, *titles) if _is_topic(item)))
+
+
+def _may_be(context: Context, linker: Linker, topic: NamedSpan, pronoun: str) -> bool:
+    """Return whether a topic can be meant by "he" or "she": its own document mostly calls it so, or it has none.
+
+    Types are not enough: names of people are often taken for those of organisations, and the other way round.
+    """
+    kinds = _kinds(topic)
+    if kinds and kinds <= _NOBODY:
+        return False
+    titles = (title for title in linker.titles_in(topic.name) if _bare(title.name) == _bare(topic.name))
+    rows = [context.chunk_rows[id_] for title in titles for id_ in islice(title.chunk_ids, MOST_OWNERS)]
+    if not rows:
+        return _fits(topic, "person")
+    text = " ".join(context.chunks[row].text for row in rows)
+    counts = {name: len(pattern.findall(text)) for name, pattern in _PRONOUNS.items()}
+    return counts[pronoun] > 0 and counts[pronoun] == max(counts.values())
 
 
 def cited_rows(context: Context, citations: Iterable[CitedSpan]) -> Ints:

@@ -18,14 +18,14 @@ from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.replies.thinking import without_thinking
-from conspectus.query.answering import measured
+from conspectus.query.answering import assembling, measured
 from conspectus.query.context import Context
 from conspectus.query.conversation.anaphora import Refers, telling_words, wording
 from conspectus.query.conversation.focus import NAMES, cited_rows, topics_meant
 from conspectus.query.conversation.history import Conversation
 from conspectus.query.question.linking import NamedSpan
 from conspectus.query.question.question import open_question
-from conspectus.query.types import Answer, Answerer, Evidence, FollowUpAnswerer, Retriever, Say, Step, Usage
+from conspectus.query.types import Answer, Answerer, Evidence, FollowUpAnswerer, Retriever, Step, Usage
 from conspectus.query.types.subgraph import decayed
 from conspectus.storage.arrays import SmallInts
 from conspectus.storage.errors import BadAnswer
@@ -50,7 +50,8 @@ _MARKUP = " \t\"'“”„«»*`"
 class Shaped:
     """A standalone question and how it was derived; the question itself if nothing had to be added.
 
-    `readings` are standalone questions about one topic each, likeliest first.
+    `readings` are standalone questions about one topic each, likeliest first. `is_open`: it asks about a person whom no
+    turn names.
     """
 
     question: str
@@ -58,6 +59,7 @@ class Shaped:
     why: str
     usage: Usage = field(default_factory=Usage)
     readings: tuple[str, ...] = ()
+    is_open: bool = False
 
     @property
     def step(self) -> Step:
@@ -75,22 +77,22 @@ class ShapedAnswerer:
         self._answerer = answerer
         self._history = history
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         """Return the answer to the standalone question; the first step of the trace reports the rewriting."""
         with measured() as measure:
             shaped = await shape(self._context, self._history, question)
         shaping = measure.usage()
         answer = None
         for reading in shaped.readings:
-            pieces: list[str] = []
-            answer = await self._answer(reading, pieces.append)
+            answer = await self._answer(reading)
             if answer.known:
                 shaped = replace(shaped, standalone=reading)
-                for piece in pieces:
-                    say(piece)
                 break
-        if answer is None or not answer.known:
-            answer = await self._answer(shaped.standalone, say)
+        if shaped.is_open:  # what is told of somebody else would be false
+            with assembling(question, shaped.step.name) as assembly:
+                answer = assembly.no_answer()
+        elif answer is None or not answer.known:
+            answer = await self._answer(shaped.standalone)
         return replace(
             answer,
             question=question,
@@ -99,11 +101,11 @@ class ShapedAnswerer:
             trace=(shaped.step, *answer.trace),
         )
 
-    async def _answer(self, standalone: str, say: Say) -> Answer:
+    async def _answer(self, standalone: str) -> Answer:
         if isinstance(self._answerer, FollowUpAnswerer):
             kept = decayed(turn.kept for turn in self._history.turns)
-            return await self._answerer.answer_after(standalone, kept, say)
-        return await self._answerer.answer(standalone, say)
+            return await self._answerer.answer_after(standalone, kept)
+        return await self._answerer.answer(standalone)
 
 
 class ShapedRetriever:
@@ -213,6 +215,8 @@ def _carried(
 ) -> Shaped:
     """Add the intended names; the last question's words too if wanted, or if no passages have such a title."""
     topics = topics_meant(context, history, question, refers)
+    if refers == "person" and not topics:
+        return Shaped(question, question, "it asks about a person, and the last turns name none", is_open=True)
     words = _last_words(context, history)
     alone = () if with_words else tuple(_with(question, [topic], []) for topic in topics)
     topics = topics[:NAMES]

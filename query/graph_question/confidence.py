@@ -123,6 +123,10 @@ def probability_of(predicates: Predicates, reading: "GraphReading", answer: Grap
         predicate, objects = divmod(best.end, 2)
         if objects and predicates.kinds[predicate] in (DATE, NUMBER):
             return 0.0  # a date is not who
+    if best and reading.asked.kind == DATE and best.form == "things":
+        names = [predicates.graph.names[each.entity] + (each.value or "") for each in answer.found]
+        if not any(sign.isdigit() for name in names for sign in name):
+            return 0.0  # a place is not when
     if skipped > 1 or (skipped and best and len(reading.content) < len(best.steps) - len(best.joining)):
         return 0.0  # "How high is the Coast Office?": too rare in questions with known answers to be learned
     return probability(float(_learned().logits(confidence_features(predicates, reading, answer))))

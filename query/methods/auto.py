@@ -12,10 +12,10 @@ from conspectus.query.answer_writing.section import section_of
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.menu import find_method
-from conspectus.query.question.kinds import kind_of
+from conspectus.query.question.kinds import kind_of, thing_described
 from conspectus.query.question.question import open_question
 from conspectus.query.question.scope import ABOUT_THE_WHOLE, closeness_in_translation, closeness_to_whole
-from conspectus.query.types import Answer, Answerer, Say, Step, ignore_pieces
+from conspectus.query.types import Answer, Answerer, Step
 from conspectus.query.walk.passages import has_documents, has_imported_graph
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ class Auto:
     """Answers questions from an imported graph, about the corpus as a whole, or from passages.
 
     1. If the index has an imported graph, the question is read as a query of it (`query/graph_question`). An answer
-       that accounts for the question's words is final; otherwise the trace says what the graph lacks. Questions about
+       that accounts for the question's words is final; otherwise the trace says what the graph lacks. A question for
+       all about a thing ("Tell me about X") is answered from the documents, if they name it. Questions about
        the connection of two things ("How is X connected to Y?") are answered by the paths between them (`paths`).
     2. If the index has documents, a question whose every word names something of one set is computed over that set
        (`complete`). One that asks for the abstract or the conclusion of few documents is answered by that section.
@@ -62,54 +63,51 @@ class Auto:
         self._paths = paths
         self._sets = sets
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         """Answer with the method that suits the question; the first step of the trace names it and the reason."""
-        answer = self._from_graph if self._graph else self._from_documents
-        return await answer(question, say)
+        return await (self._from_graph(question) if self._graph else self._from_documents(question))
 
-    async def _from_graph(self, question: str, say: Say) -> Answer:
+    async def _from_graph(self, question: str) -> Answer:
         from conspectus.query.citations.marks import BEST_EFFORT
         from conspectus.query.graph_question.answer import answer_of
         from conspectus.query.graph_question.confidence import says_what_was_unmet
         from conspectus.query.graph_question.reader import read_graph_question
         from conspectus.query.question.parts import connected_things
 
+        if has_documents(self._context) and (thing := thing_described(question)):
+            found = await self._from_documents(thing)
+            if found.known:
+                return _first(replace(found, question=question), "it asks for all about a thing")
         reading = read_graph_question(self._context, question)
         paths = self._paths if connected_things(question) else None
         if paths:
-            tried = await paths.answer(question, ignore_pieces)
+            tried = await paths.answer(question)
         else:
             with assembling(question, "graph") as assembly:
                 tried = answer_of(assembly, self._context, reading)
         if tried.known and BEST_EFFORT not in tried.text:
             found_by = "it asks what connects two things" if paths else "a query of the graph accounts for the question"
-            say(tried.text)
             return _first(tried, f"{tried.method}: {found_by}")
         why = f"the graph has no answer: {reading.declined}"
         if has_documents(self._context):
-            found = await self._from_documents(question, ignore_pieces)
+            found = await self._from_documents(question)
             if found.known and (self._context.model or says_what_was_unmet(reading, found.text)):
-                say(found.text)
                 return _first(found, why)
         if self._walk is not None:
-            walked = await self._walk.answer(question, ignore_pieces)
+            walked = await self._walk.answer(question)
             if self._context.model or (walked.known and BEST_EFFORT not in walked.text):
-                say(walked.text)
                 return _first(walked, f"{walked.method}: {why}, and no passage either")
-        say(tried.text)
         return _first(tried, f"{tried.method}: {why}")
 
-    async def _from_documents(self, question: str, say: Say) -> Answer:
+    async def _from_documents(self, question: str) -> Answer:
         if section_of(question) and self._context.index.manifest.rows["documents"] <= _FEW_DOCUMENTS:
-            answer = await self._passages().answer(question, ignore_pieces)
+            answer = await self._passages().answer(question)
             if answer.known:
-                say(answer.text)
                 return _first(answer, f"{answer.method}: it asks for a section of a document")
         if kind_of(question) == "global":
-            answer = await self._whole().answer(question, say)
+            answer = await self._whole().answer(question)
             return _first(answer, f"{answer.method}: its words ask for the whole")
         if self._sets is not None and (computed := self._sets.computed(question)):
-            say(computed.text)
             return _first(computed, f"{computed.method}: all its words name something of one set")
         typical = self._typical(question)
         nearest = self._nearest_passage(question)
@@ -119,7 +117,7 @@ class Auto:
         is_whole = typical >= nearest and kind_of(question) not in _FACTS and not asked.numbers
         rare = self._rare_word(question, 2 if asked.by_many_languages else 1) if is_whole and not sure else ""
         answerer = self._whole() if is_whole and not rare else self._passages()
-        answer = await answerer.answer(question, say)
+        answer = await answerer.answer(question)
         return _first(
             answer,
             f"{answer.method}: cosine {typical:.2f} with a typical question about a whole corpus, "

@@ -23,7 +23,7 @@ from conspectus.query.methods.fasttog.communities import louvain, members, small
 from conspectus.query.methods.fasttog.local_search import neighbourhood
 from conspectus.query.question.tasks import prompt_for
 from conspectus.query.question.topics import find_topics
-from conspectus.query.types import Answer, Evidence, Passage, Say, Step
+from conspectus.query.types import Answer, Evidence, Passage, Step
 from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
 from conspectus.query.walk.graph import (
     KnowledgeGraph,
@@ -192,7 +192,7 @@ class OneStep(TopicMethod):
     find = staticmethod(nearest_triples)
     prompt = "query/answer/from_facts"
 
-    async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
+    async def _answer(self, question: str, given: Sequence[str] | None) -> Answer:
         with assembling(question, self._name) as assembly:
             topics = find_topics(self._context, question, given)
             assembly.add(topics.step)
@@ -200,11 +200,8 @@ class OneStep(TopicMethod):
             assembly.add(*(Step(decision.stage, decision.outcome) for decision in found.decisions))
             assembly.depth = 1 if found.triples else 0
             if self._model is None:
-                made = self._nearest(assembly, found)
-            else:
-                made = await self._read(assembly, found, self._model)
-            say(made.text)
-            return made
+                return self._nearest(assembly, found)
+            return await self._read(assembly, found, self._model)
 
     def _nearest(self, assembly: Assembly, found: RetrievedFacts) -> Answer:
         """Return the far ends of the best triple and of similar triples (see `alike`)."""

@@ -15,7 +15,7 @@ from conspectus.query.abstention import is_unknown, no_answer
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import prompt_for
-from conspectus.query.types import Answer, Say, Step
+from conspectus.query.types import Answer, Step
 from conspectus.query.walk.verdicts import final_answer
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.normalise import entity_key
@@ -41,13 +41,12 @@ class Direct:
         self._prompt = prompt
         self._samples = _SAMPLES if sampled else 1
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         """Return the answer of the model, the most frequent one of several samples. ModelError if every call fails."""
         with assembling(question, self._name) as assembly:
             said, step = await self._said(question)
             assembly.add(step)
             text = said or no_answer(question)
-            say(text)
             return assembly.assemble(text, names=tuple(part.strip() for part in said.split(";") if part.strip()))
 
     async def _said(self, question: str) -> tuple[str, Step]:

@@ -25,7 +25,7 @@ from conspectus.query.sparql.render import render
 from conspectus.query.sparql.result import SparqlResult
 from conspectus.query.sparql.run import query
 from conspectus.query.sparql.schema import PredicateSummary, datatypes_of, predicates, text
-from conspectus.query.types import Answer, Evidence, Say, Topics
+from conspectus.query.types import Answer, Evidence, Topics
 from conspectus.query.types.trace import Chain, Hop, WalkTrace
 from conspectus.query.walk.graph import open_graph, predicate_vectors, spoken
 from conspectus.query.walk.provenance import answer_by_triples
@@ -73,17 +73,14 @@ class QueryResult:
 class Sparql(TopicMethod):
     """Answers by a query derived from the question, by rules or by a model."""
 
-    async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
+    async def _answer(self, question: str, given: Sequence[str] | None) -> Answer:
         with assembling(question, self._name) as assembly:
             if self._model is None:
                 rows = None if given is None else find_topics(self._context, question, given).rows
-                made = self._read(assembly, question, rows)
-            else:
-                about = find_topics(self._context, question, given)
-                assembly.add(about.step)
-                made = self._assembled(assembly, await self._written(assembly, question, about, self._model))
-            say(made.text)
-            return made
+                return self._read(assembly, question, rows)
+            about = find_topics(self._context, question, given)
+            assembly.add(about.step)
+            return self._assembled(assembly, await self._written(assembly, question, about, self._model))
 
     def _assembled(self, assembly: Assembly, found: QueryResult | None) -> Answer:
         if found is None or not found.names or not found.relations:

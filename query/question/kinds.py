@@ -26,9 +26,9 @@ _LINE = re.compile(r"(?P<kind>[a-z ]+): (?P<pattern>.+)")
 
 
 _APART: dict[tuple[str, str], str] = {}
-"""The words of a language that ask for the present state ("now"), others that are no content ("frame"), and those that
-only ask kindly, before a question ("opening") and behind it ("closing")."""
-_ASIDE = ("now", "frame", "opening", "closing")
+"""The words of a language that ask for the present state ("now") or for all about a thing ("overview"), others that are
+no content ("frame"), and those that only ask kindly, before a question ("opening") and behind it ("closing")."""
+_ASIDE = ("now", "overview", "frame", "opening", "closing")
 _Table = tuple[tuple[QuestionKind, "re.Pattern[str]"], ...]
 
 
@@ -129,6 +129,17 @@ def asks_of_now(question: str) -> bool:
     """
     pattern = _apart("now", language_of_question(question, LANGUAGES))
     return pattern is not None and pattern.search(question) is not None
+
+
+def thing_described(question: str) -> str:
+    """Return the thing that a question asks all about; "" if it asks for a fact.
+
+    >>> [thing_described(text) for text in ("Tell me about Ada.", "Was weißt du über Ada?", "Who directed it?")]
+    ['Ada', 'Ada', '']
+    """
+    patterns = (_apart("overview", language) for language in LANGUAGES)
+    found = next((found for pattern in patterns if pattern and (found := pattern.search(question))), None)
+    return f"{question[: found.start()]} {question[found.end() :]}".strip(" \t.?!¿¡。？！؟;") if found else ""
 
 
 _FRAMES = frozenset({"compare", "definition", "why", "how many", "when", "where", "who", "what", "yes or no"})

@@ -23,9 +23,7 @@ from conspectus.query.types.protocols import (
     Answerer,
     FollowUpAnswerer,
     Retriever,
-    Say,
     TopicAnswerer,
-    ignore_pieces,
 )
 
 __all__ = [
@@ -38,11 +36,9 @@ __all__ = [
     "FollowUpAnswerer",
     "Passage",
     "Retriever",
-    "Say",
     "ScoredReport",
     "Step",
     "TopicAnswerer",
     "Topics",
     "Usage",
-    "ignore_pieces",
 ]

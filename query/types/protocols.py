@@ -1,22 +1,10 @@
 """Protocols of methods: retrievers, answerers and their optional capabilities."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from conspectus.query.types.answer import Answer, Evidence
 from conspectus.query.types.subgraph import CarriedPrizes
-
-Say = Callable[[str], None]
-"""Streaming callback: it gets the text of an answer piece by piece, in order, as it is generated.
-
-A method that has its whole text already calls it once. The pieces join to the text of the answer, except that a model's
-text is streamed before it is complete: if no citation in it resolves, it is streamed but is not the
-answer (`Answer.text` is then `NO_ANSWER`), and verification may mark or remove sentences afterwards.
-"""
-
-
-def ignore_pieces(piece: str) -> None:
-    """No-op streaming callback."""
 
 
 class Retriever(Protocol):
@@ -43,12 +31,11 @@ class Retriever(Protocol):
 class Answerer(Protocol):
     """Answers a question and cites the sources of the answer."""
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         """Answer a question.
 
         Args:
             question: The question.
-            say: Streaming callback; `ignore_pieces` if only the whole answer is wanted.
 
         Returns:
             The answer. If nothing in the index supports one, `Answer.known` is false and the text says so.
@@ -65,7 +52,7 @@ class Answerer(Protocol):
 class FollowUpAnswerer(Answerer, Protocol):
     """Answers a follow-up question of a conversation using the subgraphs of earlier answers."""
 
-    async def answer_after(self, question: str, kept: CarriedPrizes, say: Say) -> Answer:
+    async def answer_after(self, question: str, kept: CarriedPrizes) -> Answer:
         """Answer a standalone question; `kept` are the prizes carried over from earlier subgraphs."""
         ...
 
@@ -74,6 +61,6 @@ class FollowUpAnswerer(Answerer, Protocol):
 class TopicAnswerer(Answerer, Protocol):
     """Answers from named entities; `answer` links the entities of the question itself."""
 
-    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
+    async def answer_about(self, question: str, topics: Sequence[str]) -> Answer:
         """Answer from the entities with these names; the trace lists names that the graph lacks."""
         ...

@@ -115,11 +115,10 @@ def test_an_answer_that_cannot_be_written_down_is_shown(
     [
         "It was Paul Marlow [1, 2].",
         "It was Paul Marlow 【1】【2】.",
-        "So it is [1][99].",
         "Paul Marlow wrote The Oak House",
     ],
 )
-def test_a_streamed_answer_that_only_gets_marks_is_printed_once(reply: str, sample_root: Path, tmp_path: Path) -> None:
+def test_an_answer_that_only_gets_marks_is_printed_once(reply: str, sample_root: Path, tmp_path: Path) -> None:
     shutil.copytree(sample_root, tmp_path / "index")
     with FakeServer(reply, piece=4) as server:
         done = command(

@@ -37,10 +37,3 @@ def test_usage_is_metered_and_replies_are_cut() -> None:
     assert (reply.text, reply.finish) == ("one two", "length")
     (spent,) = meter.spending()
     assert (spent.calls, spent.prompt_tokens, spent.completion_tokens) == (1, 2, 2)
-
-
-def test_a_stream_is_the_reply_in_pieces() -> None:
-    async def pieces() -> list[str]:
-        return [piece async for piece in ScriptedModel("one two", piece=3).stream(request("x"))]
-
-    assert asyncio.run(pieces()) == ["one", " tw", "o"]

@@ -44,12 +44,11 @@ BY_ITSELF = {"io", "cot", "cot_sc", "tog", "tog2", "fasttog"}
 
 def check(context: Context, method: str, question: str) -> Answer:
     """Ask, and return an answer whose citations stand in the documents and in its text."""
-    said: list[str] = []
-    found = asyncio.run(METHODS[method].answerer(context).answer(question, said.append))
+    found = asyncio.run(METHODS[method].answerer(context).answer(question))
     texts = {each.id: each.text for each in context.index.rows(Document)}
     assert found.question == question
     assert found.trace
-    assert "".join(said).strip()
+    assert found.text.strip()
     assert [each.number for each in found.citations] == sorted({each.number for each in found.citations})
     for each in found.citations:
         assert texts[each.document_id][each.start : each.end] == each.quote
@@ -104,7 +103,7 @@ def test_a_server_that_refuses_is_an_error_and_never_ignorance(
     with FakeServer(lambda _: FakeReply(status=400)) as server:
         answerer = METHODS[method].answerer(opened(sample_context, server, tmp_path))
         try:
-            found = asyncio.run(answerer.answer("Who wrote the novel The Oak House?", lambda _: None))
+            found = asyncio.run(answerer.answer("Who wrote the novel The Oak House?"))
         except ModelError:
             assert server.requests
         else:
@@ -117,7 +116,7 @@ def test_a_budget_that_is_reached_is_an_error_and_sends_nothing(
 ) -> None:
     answerer = METHODS[method].answerer(opened(sample_context, server, tmp_path, max_tokens=10))
     try:
-        found = asyncio.run(answerer.answer("Who wrote the novel The Oak House?", lambda _: None))
+        found = asyncio.run(answerer.answer("Who wrote the novel The Oak House?"))
     except BudgetReached:
         pass
     else:

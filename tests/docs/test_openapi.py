@@ -27,6 +27,6 @@ def test_a_change_needs_a_higher_version() -> None:
     new["info"]["version"] = "1.9.9"
     with pytest.raises(UsageError):
         check_version(old, new)
-    new["info"]["version"] = "3.10.0"
+    new["info"]["version"] = "4.10.0"
     check_version(old, new)
     check_version(old, old)

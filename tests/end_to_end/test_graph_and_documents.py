@@ -66,6 +66,16 @@ def test_what_neither_says_is_not_known(both: Path) -> None:
     assert not index.ask(question, "tog2").known
 
 
+@pytest.mark.parametrize(
+    "question", ["Tell me about Pelluci.", "Was weißt du über Pelluci?", "Que sais-tu de Pelluci ?"]
+)
+def test_what_documents_know_of_a_thing_is_told(question: str, both: Path) -> None:
+    found = open_index(both).ask(question)
+    assert found.known, found.text
+    assert any("fishing village" in each.quote for each in found.citations)
+    assert found.question == question
+
+
 def told(prompt: str, *said: str) -> list[int]:
     """The numbers of the paths and texts of the question asked that say something."""
     own = prompt.rpartition("<evidence>")[2]

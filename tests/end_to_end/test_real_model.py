@@ -72,9 +72,8 @@ def test_a_build_ends_and_every_loss_is_a_row(index: Index) -> None:
 
 @pytest.mark.parametrize("method", ["ppr", "local", "tog2"])
 def test_an_answer_or_a_refusal_and_nothing_of_our_prompts(method: str, index: Index) -> None:
-    pieces: list[str] = []
     try:
-        answer = index.ask("Who directed Cold Harbour?", method=method, say=pieces.append)
+        answer = index.ask("Who directed Cold Harbour?", method=method)
     except ModelError as error:
         pytest.fail(f"{method} ends with {error}")
     assert answer.text.strip()

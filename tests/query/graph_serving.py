@@ -7,7 +7,7 @@ from pathlib import Path
 
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.types import Answer, TopicAnswerer, ignore_pieces
+from conspectus.query.types import Answer, TopicAnswerer
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import LlmSettings
 
@@ -37,6 +37,6 @@ def asked_of(context: Context, method: str, question: str, topics: Sequence[str]
     """Return what a method answers, from given topics if there are any."""
     answerer = METHODS[method].answerer(context)
     if not topics:
-        return asyncio.run(answerer.answer(question, ignore_pieces))
+        return asyncio.run(answerer.answer(question))
     assert isinstance(answerer, TopicAnswerer)
-    return asyncio.run(answerer.answer_about(question, topics, ignore_pieces))
+    return asyncio.run(answerer.answer_about(question, topics))

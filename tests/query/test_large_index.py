@@ -9,7 +9,6 @@ from conspectus.query.context import Context
 from conspectus.query.filter.view import view_of
 from conspectus.query.menu import find_method
 from conspectus.query.question.linking import open_linker
-from conspectus.query.types import ignore_pieces
 from conspectus.query.walk import graph as walk_graph
 from conspectus.storage import mapped
 from conspectus.storage.errors import IndexCorrupt
@@ -31,8 +30,8 @@ def large(films_and_pages: Context, monkeypatch: pytest.MonkeyPatch) -> Context:
 @pytest.mark.parametrize("method", METHODS)
 async def test_answers_are_those_of_the_tables_in_memory(method: str, films_and_pages: Context, large: Context) -> None:
     for question in QUESTIONS:
-        small_answer = await find_method(method).answerer(films_and_pages).answer(question, ignore_pieces)
-        large_answer = await find_method(method).answerer(large).answer(question, ignore_pieces)
+        small_answer = await find_method(method).answerer(films_and_pages).answer(question)
+        large_answer = await find_method(method).answerer(large).answer(question)
         assert (large_answer.text, large_answer.citations) == (small_answer.text, small_answer.citations)
         found, expected = (replace(answer.evidence, walk=None) for answer in (large_answer, small_answer))
         assert found == expected  # a walk has the seconds of each step

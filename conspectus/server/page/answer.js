@@ -54,22 +54,11 @@ export function liveAnswer(asked, { compact = false } = {}) {
   const doing = make("p", { class: "waiting" }, make("span", { class: "spinner", "aria-hidden": "true" }), make("span", { class: "doing" }, "Looking …"));
   const below = make("div", { class: "below" });
   const element = make("article", { class: compact ? "answer compact" : "answer", "aria-label": `Answer by ${asked.method}` }, doing, text, below);
-  let written = "", drawn = false;
   const live = make("ol", { class: "steps" });
 
-  function redraw() {
-    drawn = false;
-    if (text.getAttribute("aria-busy") === "true") text.replaceChildren(...prose(written, (found) => make("sup", { class: "mark" }, String(found))));
-  }
   function stopped() {
     text.setAttribute("aria-busy", "false");
     doing.remove();
-  }
-  function said(piece) {
-    written += piece;
-    doing.querySelector(".doing").textContent = "Writing …";
-    if (!drawn) requestAnimationFrame(redraw);
-    drawn = true;
   }
   function step(one) {
     doing.querySelector(".doing").textContent = `${cut(shown(`${one.name}: ${one.detail}`), 110)} …`;
@@ -83,12 +72,11 @@ export function liveAnswer(asked, { compact = false } = {}) {
   return {
     element,
     finish,
-    /** Ask, and show the answer as it comes. Return it, or null; `again` is called with the failure to try once more. */
+    /** Ask, show the steps as they come, and the answer. Return it, or null; `again` is called with the failure to try once more. */
     async follow(body, signal, again) {
       try {
         for await (const [name, value] of events(addressOf(asked.index, "ask"), { question: asked.question, method: asked.method, ...(asked.where ? { where: asked.where } : {}), ...body }, signal)) {
-          if (name === "text") said(value);
-          else if (name === "step") step(value);
+          if (name === "step") step(value);
           else if (name === "answer") {
             finish(value);
             return value;
@@ -99,7 +87,7 @@ export function liveAnswer(asked, { compact = false } = {}) {
         stopped();
         if (failure.name === "AbortError") element.append(make("p", { class: "soft" }, "Stopped."));
         else {
-          if (!written) text.remove();
+          text.remove();
           element.append(failed(failure, again));
           say(`${failure.title} ${failure.message}`);
         }

@@ -85,7 +85,8 @@ async function refusal(response) {
 const failure = (status, error, wait = 0) => new Failure(status, error.type ?? "internal_error", error.message ?? "the server gave no reason", wait, status >= 500 || status === 0 ? error.request_id : "");
 
 export const addressOf = (index, rest, version = "") => `/v1/indexes/${encodeURIComponent(index)}/${version ? `versions/${version}/` : ""}${rest}`;
-export const pathOf = (id) => encodeURIComponent(id);
+/** An id in a path. Browsers leave out parts that are only dots, so such an id has a slash, which the server leaves out. */
+export const pathOf = (id) => encodeURIComponent(id).replace(/^\.{1,2}$/, "$&%2F");
 
 async function whole(response) {
   try {

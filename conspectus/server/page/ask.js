@@ -1,4 +1,4 @@
-// Ask, read the answer as it comes, and ask on.
+// Ask, read the answer, and ask on.
 import { go, here, href } from "./address.js";
 import { liveAnswer } from "./answer.js";
 import { addressOf, get } from "./api.js";

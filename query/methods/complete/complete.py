@@ -29,7 +29,7 @@ from conspectus.query.methods.complete.vocabulary import Vocabulary
 from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.question.kinds import kind_of
 from conspectus.query.sayings import said
-from conspectus.query.types import Answer, Say
+from conspectus.query.types import Answer
 from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.cancellation import check
 from conspectus.storage.errors import BadAnswer, ModelError
@@ -56,7 +56,7 @@ _MOST_ADDENDS = 9  # of a sum that are shown
 class Complete(ModelMethod):
     """Answers about whole sets."""
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         """Return what the plan of the question computes, or why there is no plan.
 
         Raises:
@@ -64,9 +64,7 @@ class Complete(ModelMethod):
         """
         with assembling(question, self._name) as assembly:
             plan = await self._plan_by_model(assembly, question)
-            answer = _declined(assembly, plan) if isinstance(plan, NoPlan) else self._answered(assembly, plan)
-            say(answer.text)
-            return answer
+            return _declined(assembly, plan) if isinstance(plan, NoPlan) else self._answered(assembly, plan)
 
     async def _plan_by_model(self, assembly: Assembly, question: str) -> Plan | NoPlan:
         """Return the plan of the model; without one that can be run, which the trace tells, that of the words."""

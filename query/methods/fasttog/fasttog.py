@@ -33,7 +33,7 @@ from conspectus.query.methods.fasttog.local_search import (
 from conspectus.query.methods.fasttog.pruning_llm import LlmCommunityPolicy, name_subjects
 from conspectus.query.methods.tog.by_reading import answer_by_reading
 from conspectus.query.question.topics import find_topics
-from conspectus.query.types import Answer, Evidence, Say, Step, Topics, ignore_pieces
+from conspectus.query.types import Answer, Evidence, Step, Topics
 from conspectus.query.types.trace import Chain, Considered, Hop
 from conspectus.query.walk.decisions import Choice, Verdict, WalkLog, log_verdict
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
@@ -162,19 +162,17 @@ def _pooled(candidates: Sequence[CommunityCandidate]) -> list[CommunityCandidate
 class FastToG(TopicMethod):
     """FastToG (Liang and Gu 2025, algorithm 1): answers from chains of communities."""
 
-    async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
+    async def _answer(self, question: str, given: Sequence[str] | None) -> Answer:
         """Return the answer of a walk from the given subjects, or those that a model or the question reader finds."""
         with assembling(question, self._name) as assembly:
             if self._model is None:
-                answer = answer_by_reading(assembly, self._context, given, "subjects")
-                say(answer.text)
-                return answer
+                return answer_by_reading(assembly, self._context, given, "subjects")
             subjects = find_topics(self._context, question, given, step="subjects") if given is not None else None
             model = CountedModel(self._model)
             subjects = subjects or await self._named_subjects(assembly, model)
             subjects = subjects or find_topics(self._context, question, step="subjects")
             policy = LlmCommunityPolicy(self._context, model, question, subjects.rows)
-            return await self._walk(assembly, subjects, policy, say, model)
+            return await self._walk(assembly, subjects, policy, model)
 
     async def _named_subjects(self, assembly: Assembly, model: LanguageModel) -> Topics | None:
         """Return the subjects that the model names; None (and a step) if the graph has none of them."""
@@ -193,7 +191,6 @@ class FastToG(TopicMethod):
         assembly: Assembly,
         subjects: Topics,
         policy: LlmCommunityPolicy,
-        say: Say,
         model: CountedModel,
     ) -> Answer:
         near = predicate_vectors(self._context) @ self._context.embedder.embed_query(assembly.question)
@@ -222,9 +219,8 @@ class FastToG(TopicMethod):
             from conspectus.query.menu import METHODS
 
             assembly.step("fallback", f"the chains give no answer ({verdict.why}): io, from no fact of the graph")
-            own = await METHODS["io"].answerer(self._context).answer(assembly.question, ignore_pieces)
+            own = await METHODS["io"].answerer(self._context).answer(assembly.question)
             answer = assembly.adopt(own, evidence)
             if own.names:  # from the model's memory, not from the graph
                 answer = replace(answer, text=f"{own.text} {UNVERIFIED}")
-        say(answer.text)
         return answer

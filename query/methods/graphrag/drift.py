@@ -34,7 +34,7 @@ from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.local import LocalSearch, find_context
 from conspectus.query.methods.graphrag.map_input import nearest_reports
 from conspectus.query.methods.graphrag.map_step import Note, material_of
-from conspectus.query.types import Answer, Answerer, Say, Step
+from conspectus.query.types import Answer, Answerer, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Report
 from conspectus.storage.text.names import words
@@ -146,12 +146,11 @@ class DriftSearch:
         self._model = model
         self._settings = context.settings.drift_search
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         """Answer by primer, follow-up questions and reduce.
 
         Args:
             question: The question.
-            say: Streaming callback; it gets the final answer as the model writes it.
 
         Returns:
             The answer; its citations are sentences of the documents. A branch whose call fails is left out, and the
@@ -185,7 +184,6 @@ class DriftSearch:
                 material.text,
                 material.units,
                 evidence(self._context, material.scored()),
-                say,
                 prompt="query/graphrag/drift_reduce",
                 step=REDUCE,
                 dropped=sum(branch.dropped for branch in walk.branches),

@@ -39,7 +39,7 @@ from conspectus.query.methods.graphrag.map_step import Material, Notes, material
 from conspectus.query.methods.graphrag.overview.focus import QUOTED_WORDS, focused_themes, has_parts, is_focused
 from conspectus.query.methods.graphrag.overview.themes import Theme, themes
 from conspectus.query.question.scope import LEAST_SUPPORT, closeness_to_whole, corpus_coverage, is_about_the_whole
-from conspectus.query.types import Answer, Answerer, Say, Step, ignore_pieces
+from conspectus.query.types import Answer, Answerer, Step
 from conspectus.query.types.answer import OVERVIEW
 from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.cancellation import check
@@ -61,12 +61,11 @@ class GlobalSearch:
         self._selector = selector
         self._settings = context.settings.global_search
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         """Answer by map-reduce over the selected reports or passages.
 
         Args:
             question: The question.
-            say: Streaming callback; it gets the final answer as the model writes it.
 
         Returns:
             The answer; its citations are sentences of the documents. The trace counts windows, points, points of score
@@ -82,19 +81,17 @@ class GlobalSearch:
             notes = await take_notes(self._context, self._model, question, windows)
             material = material_of(notes.notes, limit)
             unread = not notes.notes and bool(notes.baseless or notes.failures)
-            first = ignore_pieces if unread else say
             assembly.add(*selected.trace, _map_report(windows, notes), _reduce_report(notes, material))
             assembly.over(len(selected.units), sum(window.n_tokens for window in windows))
             found = evidence(self._context, material.scored())
             answer = await write(
-                assembly, self._context, self._model, material.text, material.units, found, first, dropped=notes.dropped
+                assembly, self._context, self._model, material.text, material.units, found, dropped=notes.dropped
             )
         if not unread:
             return answer
         # A model that cites nothing is too small for this: what is said without one is no worse.
-        plain = await ExtractiveGlobalSearch(self._name, self._context, self._selector).answer(question, ignore_pieces)
+        plain = await ExtractiveGlobalSearch(self._name, self._context, self._selector).answer(question)
         text = f"{plain.text}\n{UNSUPPORTED}" if plain.known else plain.text
-        say(text)
         return replace(plain, text=text, usage=answer.usage, trace=(*answer.trace, *plain.trace))
 
 
@@ -131,7 +128,7 @@ class ExtractiveGlobalSearch:
         self._context = context
         self._selector = selector
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         """Answer with statements of the most helpful reports or passages, one cited statement per line.
 
         Questions about the corpus as a whole and questions that the documents cover are answered; for all others the
@@ -141,7 +138,7 @@ class ExtractiveGlobalSearch:
             selected = await self._selector.select(question)
             told = self._overview(question)
             if told:
-                return self._themes_told(assembly, told, selected, say)
+                return self._themes_told(assembly, told, selected)
             vector = self._context.embedder.embed_query(question)
             places, scores = self._map(vector, selected.units)
             shown = zip(places[:_QUOTED_REPORTS].tolist(), scores.tolist(), strict=False)
@@ -159,7 +156,7 @@ class ExtractiveGlobalSearch:
                 Step("reduce", f"{len(chosen)} statements of the {len(best)} most helpful; {reason}"),
             )
             assembly.over(len(selected.units), selected.units.n_tokens)
-            return self._told(assembly, text, citations, best, say)
+            return self._told(assembly, text, citations, best)
 
     def _overview(self, question: str) -> list[Theme] | None:
         """Return the themes of the documents' own structure: of the whole, or of its parts about the question's
@@ -175,7 +172,7 @@ class ExtractiveGlobalSearch:
             return None
         return focused_themes(self._context, question, self._selector.level)
 
-    def _themes_told(self, assembly: Assembly, told: Sequence[Theme], selected: Selected, say: Say) -> Answer:
+    def _themes_told(self, assembly: Assembly, told: Sequence[Theme], selected: Selected) -> Answer:
         """Return the overview: one line per theme, with its citation."""
         citations = Citations(self._context)
         text = "\n".join(_line(theme, citations) for theme in told)
@@ -190,10 +187,9 @@ class ExtractiveGlobalSearch:
             Step(OVERVIEW, f"no themes were derived: {len(told)} parts of the documents' own structure"),
         )
         assembly.over(len(passages), sum(item.unit.n_tokens for item in passages))
-        return self._told(assembly, text, citations, passages, say)
+        return self._told(assembly, text, citations, passages)
 
-    def _told(self, assembly: Assembly, text: str, made: Citations, read: Sequence[ScoredUnit], say: Say) -> Answer:
-        say(text)
+    def _told(self, assembly: Assembly, text: str, made: Citations, read: Sequence[ScoredUnit]) -> Answer:
         found = replace(evidence(self._context, read), trace=tuple(assembly.trace))
         return assembly.assemble(text, citations=made.made(), evidence=found, dropped_citations=made.dropped)
 

@@ -25,7 +25,7 @@ from conspectus.query.answering import ModelMethod, assembling
 from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.methods.graphrag.graph_tables import RecordUnits
 from conspectus.query.methods.graphrag.local_selection import LocalSelection, Ranked
-from conspectus.query.types import Answer, Evidence, Say, ScoredReport, Step
+from conspectus.query.types import Answer, Evidence, ScoredReport, Step
 from conspectus.storage.text.tokens import count_each, count_tokens
 
 REPORT_SHARE, TEXT_SHARE = 0.15, 0.5
@@ -224,7 +224,7 @@ class LocalSearch(ModelMethod):
     With a model, one call reads the window; without one, the answer quotes sentences of the passages in it.
     """
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         """Return the answer, with citations of sentences of the documents."""
         context = self._context
         with assembling(question, self._name) as assembly:
@@ -233,7 +233,7 @@ class LocalSearch(ModelMethod):
             assembly.over(len(units), found.n_tokens)
             if self._model is None:
                 shown = replace(evidence(context, found.units), trace=found.trace)
-                return quote_evidence(assembly, context, shown, say)
+                return quote_evidence(assembly, context, shown)
             assembly.add(*found.trace)
             assembly.step("read", f"{len(units)} reports, records and passages read")
             return await write(
@@ -243,7 +243,6 @@ class LocalSearch(ModelMethod):
                 found.text,
                 units,
                 evidence(context, found.units),
-                say,
                 prompt="query/graphrag/local_answer",
                 step=STEP,
                 most_words=_WORDS,

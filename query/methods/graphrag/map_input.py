@@ -19,7 +19,7 @@ from conspectus.query.answer_writing.context_windows import (
 from conspectus.query.answer_writing.extractive import quote_evidence
 from conspectus.query.answering import ModelMethod, assembling
 from conspectus.query.context import Context
-from conspectus.query.types import Answer, Say, Step
+from conspectus.query.types import Answer, Step
 from conspectus.storage.joins import reports_of_levels
 from conspectus.storage.level_names import Level, level_name, level_number
 from conspectus.storage.records import Chunk, Report
@@ -141,14 +141,14 @@ class VectorSearch(ModelMethod):
     With a model it makes one call; without one, it quotes sentences of the passages.
     """
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         """Return the answer; it cites sentences of the passages."""
         with assembling(question, self._name) as assembly:
             scored, step = nearest_passages(self._context, question)
             context, found = self._context, evidence(self._context, scored)
             if self._model is None:
                 assembly.over(len(scored), sum(passage.unit.n_tokens for passage in scored))
-                return quote_evidence(assembly, context, replace(found, trace=(step,)), say)
+                return quote_evidence(assembly, context, replace(found, trace=(step,)))
             assembly.add(step)
             room = context.room(STEP, context.settings.global_search.context_tokens)
             window = filled([passage.unit for passage in scored], room) or Window((), "", 0)
@@ -161,7 +161,6 @@ class VectorSearch(ModelMethod):
                 window.text,
                 window.units,
                 found,
-                say,
                 prompt="query/graphrag/vector_answer",
                 step=STEP,
             )

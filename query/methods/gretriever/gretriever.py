@@ -14,7 +14,7 @@ from conspectus.query.graph_question.answer import answer_of
 from conspectus.query.graph_question.reader import read_graph_question
 from conspectus.query.methods.gretriever.answer import passages_of, read_subgraph
 from conspectus.query.methods.gretriever.retrieval import Retrieved, retrieve_subgraph, with_kept
-from conspectus.query.types import Answer, Answerer, Evidence, Say
+from conspectus.query.types import Answer, Answerer, Evidence
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes
 from conspectus.storage.text.tokens import count_tokens
 
@@ -30,20 +30,17 @@ class GRetrieverRetriever(IndexRetriever):
 class GRetriever(TopicMethod):
     """Answers from the subgraph of a question; with or without a language model."""
 
-    async def answer_after(self, question: str, kept: CarriedPrizes, say: Say) -> Answer:
+    async def answer_after(self, question: str, kept: CarriedPrizes) -> Answer:
         """Return the answer to a follow-up question; the subgraphs of earlier turns contribute decayed prizes."""
-        return await self._answer(question, None, say, kept)
+        return await self._answer(question, None, kept)
 
-    async def _answer(
-        self, question: str, given: Sequence[str] | None, say: Say, kept: CarriedPrizes = NO_PRIZES
-    ) -> Answer:
+    async def _answer(self, question: str, given: Sequence[str] | None, kept: CarriedPrizes = NO_PRIZES) -> Answer:
         with assembling(question, self._name) as assembly:
             found = retrieve_subgraph(self._context, question, given, kept)
             evidence = _evidence(self._context, found, question, self._context.settings.answer.passages)
             assembly.add(*found.trace)
             assembly.over(len(found.subgraph.nodes), count_tokens(found.subgraph.text.to_text()))
             answer = await self._read(assembly, found, evidence, None if given is None else found.topics)
-            say(answer.text)
             subgraph = with_kept(self._context, found.subgraph, answer.names)
             return replace(answer, evidence=replace(answer.evidence, subgraph=subgraph))
 

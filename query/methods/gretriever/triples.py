@@ -8,7 +8,7 @@ from conspectus.query.answering import Assembly, ModelMethod, assembling
 from conspectus.query.context import Context, IndexRetriever
 from conspectus.query.methods.gretriever.answer import passages_of, read_subgraph
 from conspectus.query.methods.gretriever.textualise import edge_text, node_text, subgraph_of
-from conspectus.query.types import Answer, Evidence, Say, Step
+from conspectus.query.types import Answer, Evidence, Step
 from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, sentence, spoken
 from conspectus.query.walk.provenance import answer_by_triples
@@ -37,7 +37,7 @@ class TriplesRetriever(IndexRetriever):
 class TriplesBaseline(ModelMethod):
     """Answers from the nearest triples: by a model, or without one by the far end of the nearest triple."""
 
-    async def answer(self, question: str, say: Say) -> Answer:
+    async def answer(self, question: str) -> Answer:
         """Return the model's answer; without a model, the target of the nearest triple, or its source if that is asked
         for.
 
@@ -48,16 +48,13 @@ class TriplesBaseline(ModelMethod):
             assembly.add(*evidence.trace)
             found = evidence.subgraph
             if found is None or not found.relations:
-                made = assembly.no_answer(evidence)
-                say(made.text)
-                return made
+                return assembly.no_answer(evidence)
             lines = [triple_line(open_graph(self._context), row) for row in found.relations]
             assembly.over(len(lines), sum(map(count_tokens, lines)))
             if self._model is None:
                 made = self._nearest(assembly, found.relations[0], evidence)
             else:
                 made = await read_subgraph(assembly, self._context, found, self._model, evidence)
-            say(made.text)
             return made
 
     def _nearest(self, assembly: Assembly, row: int, evidence: Evidence) -> Answer:

@@ -58,7 +58,7 @@ from conspectus.query.methods.tog.evidence import (
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
 from conspectus.query.question.tasks import as_question
 from conspectus.query.question.topics import find_topics, rows_of
-from conspectus.query.types import Answer, Say, Topics
+from conspectus.query.types import Answer, Topics
 from conspectus.query.types.trace import Considered, Hop
 from conspectus.query.walk.decisions import WalkLog, failure_reason, log_verdict
 from conspectus.query.walk.graph import (
@@ -123,14 +123,13 @@ class RelationPath:
 class Plan(TopicMethod):
     """Answers from planned relation paths that are looked up in the graph, with or without a language model."""
 
-    async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
+    async def _answer(self, question: str, given: Sequence[str] | None) -> Answer:
         with assembling(question, self._name) as assembly:
             answer = connection(assembly, self._context, given)
             if answer is None and self._model:
                 answer = await _Planner(self._context, self._model, assembly).run(given)
             elif answer is None:
                 answer = answer_by_reading(assembly, self._context, given)
-        say(answer.text)
         return answer
 
 

@@ -32,7 +32,7 @@ from conspectus.query.methods.tog.by_reading import answer_by_reading
 from conspectus.query.methods.tog.evidence import beam_answer
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
 from conspectus.query.question.topics import find_topics
-from conspectus.query.types import Answer, Say
+from conspectus.query.types import Answer
 from conspectus.query.walk.decisions import WalkLog, log_choice, log_verdict
 from conspectus.query.walk.graph import WalkGraph, open_walk_graph
 
@@ -40,14 +40,11 @@ from conspectus.query.walk.graph import WalkGraph, open_walk_graph
 class Tog(TopicMethod):
     """Answers from paths of the graph; with or without a language model."""
 
-    async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
+    async def _answer(self, question: str, given: Sequence[str] | None) -> Answer:
         with assembling(question, self._name) as assembly:
             if self._model:
-                answer = await self._with_model(self._model, assembly, given)
-            else:
-                answer = answer_by_reading(assembly, self._context, given)
-        say(answer.text)
-        return answer
+                return await self._with_model(self._model, assembly, given)
+            return answer_by_reading(assembly, self._context, given)
 
     async def _with_model(self, model: LanguageModel, assembly: Assembly, given: Sequence[str] | None) -> Answer:
         context, settings, question = self._context, self._context.settings.tog, assembly.question

@@ -52,7 +52,7 @@ from conspectus.query.methods.tog.evidence import (
 from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
 from conspectus.query.methods.tog.tog import beam_search
 from conspectus.query.question.topics import find_topics
-from conspectus.query.types import Answer, Evidence, Say, Topics, ignore_pieces
+from conspectus.query.types import Answer, Evidence, Topics
 from conspectus.query.types.trace import Considered
 from conspectus.query.walk.decisions import WalkLog, log_choice, log_verdict
 from conspectus.query.walk.graph import WalkGraph, open_walk_graph
@@ -202,16 +202,13 @@ class Tog2Walk:
 class Tog2(TopicMethod):
     """Answers from the graph and the documents; with or without a language model."""
 
-    async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
+    async def _answer(self, question: str, given: Sequence[str] | None) -> Answer:
         with assembling(question, self._name) as assembly:
-            if self._model:
-                topics = _linked(self._context, question, given)
-                assembly.add(topics.step)
-                answer = await self._with_model(self._model, assembly, topics, given=given is not None)
-            else:
-                answer = self._offline(assembly, given)
-        say(answer.text)
-        return answer
+            if self._model is None:
+                return self._offline(assembly, given)
+            topics = _linked(self._context, question, given)
+            assembly.add(topics.step)
+            return await self._with_model(self._model, assembly, topics, given=given is not None)
 
     async def _with_model(self, model: LanguageModel, assembly: Assembly, topics: Topics, *, given: bool) -> Answer:
         question = assembly.question
@@ -236,7 +233,7 @@ class Tog2(TopicMethod):
             return answer_of(assembly, context, reading, evidence)
         assembly.over(len(passages), 0)
         assembly.depth = max((len(path.relations) for path in walk.visited), default=0)
-        quoted = quote_evidence(assembly, context, evidence, ignore_pieces)
+        quoted = quote_evidence(assembly, context, evidence)
         behind = None if quoted.known else read_behind_paths(context, walk)
         if behind:
             return answer_behind_path(assembly, context, behind, evidence)

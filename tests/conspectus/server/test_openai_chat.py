@@ -102,9 +102,8 @@ def test_errors_are_those_that_the_client_knows(client: openai.OpenAI) -> None:
         client.chat.completions.create(model="notes", messages=[{"role": "assistant", "content": "x"}])
 
 
-def test_sentences_that_the_check_marks_are_named_after_the_stream(notes: Path) -> None:
-    wrote = "Anna Berg met Otto Brand in Port Alma [1]. Anna Berg met Zora Flint in 1999 [1]."
-    with FakeServer(wrote) as fake:
+def test_what_nothing_supports_is_in_no_piece_of_a_stream(notes: Path) -> None:
+    with FakeServer("Zora Flint robbed the Harbour Bank in 1999 [1].") as fake:
         settings = load_settings(overrides={"llm": {"model": "writer", "attempts": 1, "base_url": fake.url}})
         with running(("notes", notes), settings=settings) as server:
             chat = openai.OpenAI(base_url=f"{server.url}/v1", api_key="any")
@@ -112,12 +111,10 @@ def test_sentences_that_the_check_marks_are_named_after_the_stream(notes: Path) 
             pieces = chat.chat.completions.create(model="notes/bm25", messages=[user], stream=True)  # type: ignore[list-item]
             said = "".join(choice.delta.content or "" for chunk in pieces for choice in chunk.choices)
             whole = chat.chat.completions.create(model="notes/bm25", messages=[user])  # type: ignore[list-item]
-    answer, _, rest = said.partition(NOTES)
-    assert answer == wrote
-    doubted, _, sources = rest.partition(SOURCES)
-    assert doubted.strip().startswith("- not supported by what is cited: Anna Berg met Zora Flint in 1999 (")
-    assert "[unverified]" in (whole.choices[0].message.content or "")
-    assert (whole.choices[0].message.content or "").endswith(SOURCES + sources)
+            events = server.ask(question="Who met Anna Berg, and where?", method="bm25", stream=True).text
+    assert said == whole.choices[0].message.content
+    assert "Zora" not in said.partition(NOTES)[0]
+    assert {line for line in events.splitlines() if line.startswith("event: ")} == {"event: step", "event: answer"}
 
 
 TALKS = (

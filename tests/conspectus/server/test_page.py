@@ -20,6 +20,7 @@ READY = "performance.getEntriesByName('ready').length > 0"
 CITED = "The keeper wrote the ninth wave into the harbour log"
 LONG = "Nothing of note \U0001f30a happened on the quay. " * 200 + f"{CITED}. " + "Then it was quiet again. " * 400
 MORE = [
+    {"id": "..", "title": "Only dots", "text": "The id of this row has no letter at all."},
     {"id": "long", "title": "A long log", "text": LONG, "year": 1911},
     {
         "id": "bad",
@@ -72,6 +73,11 @@ def clear(page: Page) -> None:
 def opened(page: Page, server: Running, address: str = "", width: int = 1280, height: int = 820) -> Page:
     page.open(server.url, width, height, address=f"/{address}", ready=READY)
     return page
+
+
+def test_a_document_whose_id_is_only_dots_is_opened(page: Page, server: Running) -> None:
+    opened(page, server, "#/notes/ask?doc=..&span=0-6")
+    page.until("document.querySelector('#cited')?.textContent === 'The id'")
 
 
 def choose(page: Page, method: str) -> None:
@@ -277,7 +283,7 @@ def test_reports_the_map_documents_and_the_status_are_browsed(page: Page, server
     )
     page.run("location.hash = '#/notes/map?entity=Grey Heron'")
     page.run("location.hash = '#/notes/documents'")
-    page.until("document.querySelectorAll('#view-documents tbody tr').length === 6")
+    page.until("document.querySelectorAll('#view-documents tbody tr').length === 7")
     page.run("document.getElementById('document-title').focus()")
     page.type("long")
     page.until("document.querySelectorAll('#view-documents tbody tr').length === 1")

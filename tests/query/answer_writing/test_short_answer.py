@@ -35,7 +35,7 @@ def test_the_kind_that_is_asked_for(question: str, title: str, answer: str, samp
 
 def test_the_reader_gives_words_of_what_it_cites(sample_context: Context) -> None:
     def ask(question: str) -> Answer:
-        return asyncio.run(METHODS["bm25"].answerer(sample_context).answer(question, lambda piece: None))
+        return asyncio.run(METHODS["bm25"].answerer(sample_context).answer(question))
 
     for question, answer in (
         ("Who wrote The Oak House?", "Paul Marlow"),

@@ -12,8 +12,8 @@ from conspectus.prompts.replies.prose import (
 from conspectus.prompts.replies.records import read_records
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.abstention import abstains
+from conspectus.query.citations.answer_text import answer_text
 from conspectus.query.citations.forms import marks_in, numbers_in
-from conspectus.query.citations.streaming import Citing
 from conspectus.query.walk.verdicts import asked_question, final_answer, in_braces, read_reasoning
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,7 +62,7 @@ def test_numbers_alone() -> None:
 
 
 READERS = {
-    "answer": lambda text: (citing := Citing(lambda _, number: [number], 9)).take(text) + citing.end(),
+    "answer": lambda text: answer_text(text, lambda _, number: [number], 9),
     "thinking": without_thinking,
     "abstention": abstains,
     "reasoning": read_reasoning,

@@ -24,7 +24,7 @@ def test_citations_of_answers_resolve(method: str, context: Context) -> None:
     answerer = METHODS[method].answerer(context)
     cited = 0
     for question in QUESTIONS:
-        answer = asyncio.run(answerer.answer(question, print))
+        answer = asyncio.run(answerer.answer(question))
         assert answer.dropped_citations == 0
         assert [each.number for each in answer.citations] == list(range(1, len(answer.citations) + 1))
         assert answer.known == bool(answer.citations)

@@ -146,8 +146,8 @@ def test_a_history_of_another_index_does_no_harm(films: Context, document: str) 
 @pytest.mark.parametrize("name", ["ppr", "global", "tog2"])
 def test_a_method_is_asked_the_standalone_question(name: str, films: Context) -> None:
     answerer = ShapedAnswerer(films, find_method(name).answerer(films), said(films, FILM))
-    answer = asyncio.run(answerer.answer("Who directed it?", lambda piece: None))
-    direct = asyncio.run(find_method(name).answerer(films).answer(answer.standalone, lambda piece: None))
+    answer = asyncio.run(answerer.answer("Who directed it?"))
+    direct = asyncio.run(find_method(name).answerer(films).answer(answer.standalone))
     assert answer.question == "Who directed it?"
     both, film = "Who directed it? (Cold Harbour; Lanterns)", "Who directed it? (Cold Harbour)"
     assert answer.standalone == (film if answer.known else both)
@@ -179,8 +179,8 @@ PRIZE = [
 def test_the_text_decides_what_a_pronoun_means(build: Build, first: str, then: str, told: str) -> None:
     context = build(PRIZE)
     answerer = find_method("auto").answerer(context)
-    history = Conversation().after(asyncio.run(answerer.answer(first, lambda piece: None)))
-    answer = asyncio.run(ShapedAnswerer(context, answerer, history).answer(then, lambda piece: None))
+    history = Conversation().after(asyncio.run(answerer.answer(first)))
+    answer = asyncio.run(ShapedAnswerer(context, answerer, history).answer(then))
     assert told in answer.text.splitlines()[0]
 
 
@@ -206,7 +206,7 @@ def asked_of_model(
         served = replace(context, index=index, settings=context.settings.model_copy(update={"llm": llm}))
         history = said(served, *(turns or (FILM,)))
         answerer = ShapedAnswerer(served, find_method("ppr").answerer(served), history)
-        return asyncio.run(answerer.answer(question, lambda piece: None)), server
+        return asyncio.run(answerer.answer(question)), server
 
 
 def prompts(server: FakeServer) -> list[str]:
@@ -258,3 +258,33 @@ def test_a_rewriting_is_remembered_with_what_it_was_made_from(films: Context, tm
     assert (len(server.requests), answer.usage.remembered) == (0, 2)
     made = Memo(tmp_path / "cache" / "memo.sqlite").made_from(digest(FILMS[0][1]))
     assert len(made) == 2, "the rewriting and the answer"
+
+
+PEOPLE = [
+    (
+        "Cold Harbour",
+        "Cold Harbour is a film of 1962. Nadia Frey directed it. The poet Anselm Roke was born in Marrow.",
+    ),
+    ("Nadia Frey", "Nadia Frey (1925–2009) was a director. She was born in Brennick. Her films were long."),
+    ("Anselm Roke", "Anselm Roke (1849–1911) was a poet. He was born in Marrow. His poems are long."),
+    ("Marrow", "Marrow is a village. It has 30 houses. Anselm Roke (1849–1911) was born here."),
+]
+
+
+@pytest.mark.parametrize(
+    ("turn", "question", "understood", "short"),
+    [
+        (("Who directed Cold Harbour?", PEOPLE[0][1], "Cold Harbour"), "When was she born?", "Nadia Frey", "1925"),
+        (("Who directed Cold Harbour?", PEOPLE[0][1], "Cold Harbour"), "When was he born?", "Anselm Roke", "1849"),
+        (("What is Marrow?", "Marrow is a village. [1]", "Marrow"), "When was she born?", "", ""),
+    ],
+)
+def test_a_date_of_somebody_else_is_never_told(
+    turn: tuple[str, str, str], question: str, understood: str, short: str, build: Build
+) -> None:
+    context = build(PEOPLE)
+    answerer = ShapedAnswerer(context, find_method("auto").answerer(context), said(context, turn))
+    answer = asyncio.run(answerer.answer(question))
+    assert answer.standalone == (f"{question} ({understood})" if understood else question)
+    assert answer.known == bool(understood)
+    assert answer.span in {"", short}

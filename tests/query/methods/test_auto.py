@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.methods.auto import Auto
-from conspectus.query.types import Answer, Say
+from conspectus.query.types import Answer
 from conspectus.storage.settings import LlmSettings
 
 from tests.conftest import Build
@@ -32,13 +32,12 @@ class Named:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    async def answer(self, question: str, say: Say) -> Answer:
-        say(self._name)
+    async def answer(self, question: str) -> Answer:
         return Answer(question, self._name, self._name)
 
 
 def chosen(context: Context, question: str) -> str:
-    answer = asyncio.run(Auto(context, lambda: Named("whole"), lambda: Named("parts")).answer(question, print))
+    answer = asyncio.run(Auto(context, lambda: Named("whole"), lambda: Named("parts")).answer(question))
     assert answer.trace[0].name == "auto"
     return answer.method
 

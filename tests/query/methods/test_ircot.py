@@ -45,7 +45,7 @@ def served(
 
 
 def ask(context: Context) -> Answer:
-    return asyncio.run(METHODS["ircot"].answerer(context).answer(QUESTION, lambda piece: None))
+    return asyncio.run(METHODS["ircot"].answerer(context).answer(QUESTION))
 
 
 def retrieve(context: Context, k: int = 3) -> Evidence:

@@ -18,7 +18,7 @@ from tests.query.graph_serving import prompts, served
 
 
 def ask(context: Context, method: str, question: str = "Where is Bern?") -> Answer:
-    return asyncio.run(METHODS[method].answerer(context).answer(question, lambda piece: None))
+    return asyncio.run(METHODS[method].answerer(context).answer(question))
 
 
 @pytest.mark.parametrize(

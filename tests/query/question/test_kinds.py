@@ -1,7 +1,7 @@
 """What questions ask for, in four languages."""
 
 import pytest
-from conspectus.query.question.kinds import frame_of, kind_of, without_courtesy
+from conspectus.query.question.kinds import frame_of, kind_of, thing_described, without_courtesy
 
 QUESTIONS = {
     "global": [
@@ -70,3 +70,24 @@ def test_further_kinds_of_answers() -> None:
     assert kind_of("What is the deadline?") == "when"
     assert kind_of('what "slack water" means') == "definition"
     assert frame_of("Define slack.") == ((0, 6),)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Tell me about Pelluci.", "What do you know about Pelluci?", "What is known about Pelluci?",
+        "Erzähl mir von Pelluci.", "Was weißt du über Pelluci?", "Que sais-tu de Pelluci ?", "Háblame de Pelluci.",
+        "¿Qué sabes de Pelluci?", "Parlami di Pelluci.", "Cosa sai di Pelluci?", "Fale-me de Pelluci.",
+        "O que sabes de Pelluci?", "Vertel me over Pelluci.", "Wat weet je over Pelluci?", "Opowiedz mi o Pelluci.",
+        "Co wiesz o Pelluci?", "Pelluci hakkında ne biliyorsun?", "Расскажи о Pelluci.", "Что ты знаешь о Pelluci?",
+        "Πες μου για Pelluci.", "Τι ξέρεις για Pelluci;", "介绍一下Pelluci", "Pelluciについて教えて",
+        "Pelluci에 대해 알려", "บอกเกี่ยวกับPelluci", "أخبرني عن Pelluci", "Pelluci के बारे में बता",
+    ],
+)  # fmt: skip
+def test_questions_for_all_about_a_thing_name_it(question: str) -> None:
+    assert thing_described(question) == "Pelluci"
+
+
+def test_questions_for_facts_describe_no_thing() -> None:
+    asked = ("Who directed Grey Heron?", "Can you tell me when it was made?", "What do the films about Ada show?")
+    assert [thing_described(each) for each in asked] == ["", "", ""]

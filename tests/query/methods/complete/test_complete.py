@@ -10,7 +10,7 @@ from conspectus.pipelines.build_index import build_index
 from conspectus.query.context import Context
 from conspectus.query.filter.documents import filtered
 from conspectus.query.menu import METHODS
-from conspectus.query.types import Answer, ignore_pieces
+from conspectus.query.types import Answer
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Document
 from conspectus.storage.settings import load_settings
@@ -63,7 +63,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Context:
 
 
 def ask(context: Context, question: str, method: str = "all") -> Answer:
-    return asyncio.run(METHODS[method].answerer(context).answer(question, ignore_pieces))
+    return asyncio.run(METHODS[method].answerer(context).answer(question))
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def covered(context: Context, selected: Selected) -> list[str]:
 def test_the_selection_is_map_reduced_and_its_ratings_are_counted(context: Context, tmp_path: Path) -> None:
     with patch.object(dynamic, "_RELEVANT", 5), served(context, tmp_path, rules(rating=by_chance)) as (opened, server):
         server.change(latency=Together(server, 4))
-        answer = asyncio.run(METHODS["global:dynamic"].answerer(opened).answer(QUESTION, print))
+        answer = asyncio.run(METHODS["global:dynamic"].answerer(opened).answer(QUESTION))
         ratings, maps = len(sent(server, RATE)), len(sent(server, MAP))
     assert answer.method == "global:dynamic"
     assert answer.known

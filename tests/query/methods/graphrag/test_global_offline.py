@@ -22,7 +22,7 @@ def without_structure(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(context: Context, method: str, question: str = QUESTION) -> Answer:
-    return asyncio.run(METHODS[method].answerer(context).answer(question, lambda _: None))
+    return asyncio.run(METHODS[method].answerer(context).answer(question))
 
 
 @pytest.mark.parametrize("method", ["global:c0", "global:dynamic", "ts"])

@@ -47,7 +47,7 @@ def asked(context: Context, server: FakeServer, memo: Path, **chosen: int) -> tu
     index.root = memo
     opened = replace(context, index=index, settings=settings)
     answer = METHODS["lazy"].answerer(opened)
-    found = asyncio.run(answer.answer(QUESTION, lambda _: None))
+    found = asyncio.run(answer.answer(QUESTION))
     prompts = [prompt_of(each.body) for each in server.requests if each.body]
     kinds = {kind: sum(kind in prompt for prompt in prompts) for kind in (ASKS, TESTS, MAPS)}
     return found, {**kinds, "all": len(prompts)}
@@ -95,6 +95,6 @@ def test_tests_that_fail_lose_nothing_and_all_failing_is_told(isles: Context, tm
 
 
 def test_without_a_model_the_nearest_passages_are_quoted(isles: Context) -> None:
-    answer = asyncio.run(METHODS["lazy"].answerer(isles).answer("Who directed Cold Harbour?", lambda _: None))
+    answer = asyncio.run(METHODS["lazy"].answerer(isles).answer("Who directed Cold Harbour?"))
     assert answer.citations
     assert "Nadia Frey" in answer.text

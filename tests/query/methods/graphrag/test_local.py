@@ -27,10 +27,8 @@ LOCAL = "on the numbered material alone"
 QUESTION = "What did Otto Brand do to the Harbour Bank?"
 
 
-def ask(context: Context, question: str = QUESTION) -> tuple[Answer, list[str]]:
-    said: list[str] = []
-    answer = asyncio.run(METHODS["local"].answerer(context).answer(question, said.append))
-    return answer, said
+def ask(context: Context, question: str = QUESTION) -> Answer:
+    return asyncio.run(METHODS["local"].answerer(context).answer(question))
 
 
 def rules(answer: Maker) -> list[Rule]:
@@ -104,17 +102,13 @@ def test_a_question_and_its_answer(harbour: Context, tmp_path: Path) -> None:
         )
 
     with served(harbour, tmp_path, rules(answer)) as (opened, server):
-        found, said = ask(opened)
+        found = ask(opened)
         (prompt,) = sent(server, LOCAL)
     assert "At most 500 words" in prompt
     assert prompt.endswith(f"<question>\n{QUESTION}\n</question>")
-    assert (
-        found.text
-        == "".join(said)
-        == (
-            "Mary Quill said that he took money of the bank [1], which is only suspected. "
-            "She had founded the Harbour Bank in 1911 [2]. He sold his share in 1920 to Lena Fisk [3]."
-        )
+    assert found.text == (
+        "Mary Quill said that he took money of the bank [1], which is only suspected. "
+        "She had founded the Harbour Bank in 1911 [2]. He sold his share in 1920 to Lena Fisk [3]."
     )
     assert [(each.document_id, each.quote) for each in found.citations] == [
         ("Otto Brand", "He took money of the Harbour Bank, Mary Quill said."),
@@ -139,7 +133,7 @@ def test_every_number_can_be_cited_and_every_citation_stands_in_a_document(conte
         return " ".join(f"Oxford is number {each} [{each}]." for each in found)
 
     with served(context, tmp_path, rules(answer)) as (opened, _):
-        found, _said = ask(opened, "Which novels and films are set in Oxford?")
+        found = ask(opened, "Which novels and films are set in Oxford?")
     texts = {each.id: each.text for each in context.index.rows(Document)}
     assert found.dropped_citations == 0
     assert len(found.citations) > 20
@@ -151,29 +145,27 @@ def test_every_number_can_be_cited_and_every_citation_stands_in_a_document(conte
 @pytest.mark.parametrize(("reply", "says"), [("NOTHING", ""), ("He did.", "He did."), ("He did [99].", "He did.")])
 def test_without_support_it_does_not_know(reply: str, says: str, harbour: Context, tmp_path: Path) -> None:
     with served(harbour, tmp_path, rules(reply)) as (opened, _):
-        found, said = ask(opened)
-    assert without_verdicts(found.text) == "".join(said)  # what was streamed is not taken back
+        found = ask(opened)
     assert (NOTHING_FOUND in found.text) == bool(says)
     assert not found.known
-    assert "".join(said) == (says or NO_ANSWER)
+    assert without_verdicts(found.text) == (says or NO_ANSWER)
 
 
 def test_an_index_without_a_chunk_is_answered_without_a_call(harbour: Context, tmp_path: Path) -> None:
     with served(harbour, tmp_path, rules("never asked [1].")) as (opened, server):
         empty = filtered(opened, 'title = "Nowhere"', None)
-        found, said = ask(empty)
+        found = ask(empty)
         assert asyncio.run(LocalRetriever(empty).retrieve(QUESTION, 5)).passages == ()
         assert not server.requests
-    assert found.text == "".join(said) == NO_ANSWER
+    assert found.text == NO_ANSWER
     assert "has no chunk" in str(found.trace)
 
 
 def test_without_a_model_the_best_passages_are_quoted(context: Context) -> None:
-    found, said = ask(context, "Which English author published The Oak House in 2012?")
+    found = ask(context, "Which English author published The Oak House in 2012?")
     assert found.method == "local:offline"
     assert found.known
     assert "Paul Marlow" in found.text
-    assert "".join(said) == found.text
     assert found.evidence.entities
     assert found.evidence.relations
     assert found.evidence.reports

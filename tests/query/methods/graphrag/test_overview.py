@@ -46,7 +46,7 @@ def test_a_question_may_ask_for_less(manual: Context) -> None:
 def test_every_theme_of_the_answer_is_cited(manual: Context) -> None:
     from conspectus.query.menu import find_method
 
-    answer = asyncio.run(find_method("global").answerer(manual).answer("What is this manual about?", lambda _: None))
+    answer = asyncio.run(find_method("global").answerer(manual).answer("What is this manual about?"))
     assert answer.text.startswith("- Lamps.\n  The lamp of the tower is a burner with five wicks. [1]\n- Tides.\n")
     assert [citation.quote for citation in answer.citations] == [
         line.strip()[:-4] for line in answer.text.split("\n")[1::2]

@@ -20,7 +20,7 @@ BOTH = pytest.mark.parametrize("method", ["gretriever", "triples"])
 
 def ask(context: Context, method: str, question: str) -> Answer:
     answerer = METHODS[method].answerer(context)
-    return asyncio.run(answerer.answer(question, lambda _: None))
+    return asyncio.run(answerer.answer(question))
 
 
 @BOTH

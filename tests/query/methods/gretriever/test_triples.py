@@ -34,9 +34,8 @@ def test_the_budget_bounds_them(films_index: Context) -> None:
 
 
 def test_the_nearest_answers(films_index: Context) -> None:
-    said: list[str] = []
-    answer = asyncio.run(METHODS["triples"].answerer(films_index).answer("What genre is Grey Heron?", said.append))
-    assert (answer.names, answer.text, said) == (("Drama",), "Drama [1]", ["Drama [1]"])
+    answer = asyncio.run(METHODS["triples"].answerer(films_index).answer("What genre is Grey Heron?"))
+    assert (answer.names, answer.text) == (("Drama",), "Drama [1]")
     assert [each.predicate for each in answer.triples] == ["has_genre"]
     found = asyncio.run(find_retriever("triples", films_index).retrieve("What genre is Grey Heron?", 3))
     assert found.passages == ()
@@ -44,5 +43,5 @@ def test_the_nearest_answers(films_index: Context) -> None:
 
 
 def test_where_the_question_names_the_target_the_source_answers(films_index: Context) -> None:
-    answer = asyncio.run(METHODS["triples"].answerer(films_index).answer("What lies in Ostrava?", print))
+    answer = asyncio.run(METHODS["triples"].answerer(films_index).answer("What lies in Ostrava?"))
     assert answer.names[0] in {"Pelluci", "Tarn"}

@@ -292,7 +292,7 @@ def test_an_unusable_reply_filters_nothing(
 def test_the_transcript_of_hipporag_2(served: tuple[Context, FakeServer], tarn: Context) -> None:
     """Filter first, then the walk from what is kept, then one reading of its passages."""
     context, server = served
-    answer = asyncio.run(METHODS["ppr:hipporag2"].answerer(context).answer(QUESTION, lambda piece: None))
+    answer = asyncio.run(METHODS["ppr:hipporag2"].answerer(context).answer(QUESTION))
     filtering, reading = asked(server)
     assert inside(filtering, "facts").startswith("1. ")
     assert "on the numbered passages alone" in reading

@@ -1,22 +1,20 @@
-from collections.abc import Sequence
-
 import pytest
-from conspectus.query.citations.streaming import Citing
+from conspectus.prompts.replies.thinking import without_thinking
+from conspectus.query.citations.answer_text import answer_text
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 KNOWN = {1: [1], 2: [2], 3: [1, 3], 4: []}
 
 
-def stream(pieces: Sequence[str]) -> tuple[str, list[tuple[str, int]]]:
+def read(reply: str) -> tuple[str, list[tuple[str, int]]]:
     asked: list[tuple[str, int]] = []
 
     def cite(sentence: str, number: int) -> list[int]:
         asked.append((sentence, number))
         return KNOWN.get(number, [])
 
-    citing = Citing(cite)
-    return "".join([*(citing.take(each) for each in pieces), citing.end()]), asked
+    return answer_text(without_thinking(reply), cite).text, asked
 
 
 @pytest.mark.parametrize(
@@ -46,12 +44,11 @@ def stream(pieces: Sequence[str]) -> tuple[str, list[tuple[str, int]]]:
     ],
 )
 def test_marks_become_citations(answer: str, told: str) -> None:
-    assert stream([answer])[0] == told
-    assert stream(list(answer))[0] == told, "a letter at a time"
+    assert read(answer)[0] == told
 
 
 def test_a_sentence_is_what_stands_before_its_marks() -> None:
-    _, asked = stream(["Ada wrote it. Nobody ran", " it [1][2], which is sad. [3]"])
+    _, asked = read("Ada wrote it. Nobody ran it [1][2], which is sad. [3]")
     assert asked == [("Nobody ran it", 1), ("Nobody ran it", 2), (", which is sad.", 3)]
 
 
@@ -72,17 +69,9 @@ TEXTS = (
 )
 
 
-@given(st.lists(TEXTS, max_size=8))
-@example(["so [", "1", "]", "[2] "])
-def test_pieces_do_not_matter(pieces: list[str]) -> None:
-    whole, asked = stream(["".join(pieces)])
-    assert stream(pieces) == (whole, asked)
-    assert whole == whole.strip()
-
-
-def test_what_is_certain_is_told_at_once() -> None:
-    citing = Citing(lambda _, number: [number])
-    assert citing.take("It is") == "It is"
-    assert citing.take(" so") == " so"
-    assert citing.take(" [") == ""
-    assert citing.take("1]. And") == " [1]. And"
+@given(TEXTS)
+@example("so [1][2] ")
+def test_whatever_a_model_writes_is_read(reply: str) -> None:
+    text, asked = read(reply)
+    assert text == text.strip()
+    assert all(number > 0 for _, number in asked)

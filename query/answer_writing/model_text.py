@@ -1,7 +1,6 @@
-"""A streamed answer of a model: shown with citation marks, and requested once more if it has no content.
+"""The text of an answer that a model writes, requested once more if it has no content.
 
-Text already shown is never retracted: an answer that cites nothing is matched with the sources that the model was shown
-(`citations/matching.py`).
+An answer that cites nothing is matched with the sources that the model was shown (`citations/matching.py`).
 """
 
 from collections.abc import Sequence
@@ -9,13 +8,14 @@ from dataclasses import dataclass, replace
 
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
+from conspectus.prompts.replies.thinking import after_thinking
 from conspectus.query.abstention import abstains, no_answer
-from conspectus.query.answer_writing.own_words import NewSentences
+from conspectus.query.answer_writing.own_words import without_own_words
+from conspectus.query.citations.answer_text import Cite, answer_text
 from conspectus.query.citations.entailment import CitedText
 from conspectus.query.citations.matching import match
-from conspectus.query.citations.streaming import Cite, Citing
 from conspectus.query.context import Context
-from conspectus.query.types import Say, Step
+from conspectus.query.types import Step
 from conspectus.storage.errors import BudgetReached
 
 _EMPTY = "it holds no answer"
@@ -23,23 +23,17 @@ _UNFINISHED = "the thinking in it does not end, and no answer follows"
 
 
 @dataclass(frozen=True, slots=True)
-class Streamed:
-    """The text of an answer with its marks, notes about it, and additions to the trace."""
+class ModelText:
+    """The text of an answer with its marks, and additions to the trace."""
 
     text: str
     steps: tuple[Step, ...] = ()
 
 
-async def stream_answer(
-    context: Context,
-    model: LanguageModel,
-    request: Request,
-    question: str,
-    sources: Sequence[CitedText],
-    cite: Cite,
-    say: Say,
-) -> Streamed:
-    """Stream the answer to a request.
+async def model_text(
+    context: Context, model: LanguageModel, request: Request, question: str, sources: Sequence[CitedText], cite: Cite
+) -> ModelText:
+    """Return the answer to a request.
 
     Args:
         context: The open index.
@@ -48,7 +42,6 @@ async def stream_answer(
         question: The question.
         sources: The sources shown to the model.
         cite: Makes the citations.
-        say: Streaming callback.
 
     Returns:
         The answer. `no_answer` if the model gives none, twice, or abstains without a sentence; "" if it only repeats
@@ -66,48 +59,37 @@ async def stream_answer(
         cited = cited or bool(made)
         return made
 
-    text = ""
-    shown: list[str] = []
+    text, is_nothing = "", False
     for last in (False, True):
-        citing, reply = Citing(count, len(sources)), list[str]()
-        new = NewSentences(request.messages, question)
         try:
-            async for piece in model.stream(request):
-                reply.append(piece)
-                _show(citing.take(new.take(piece)), shown, say)
+            reply = (await model.complete(request)).text
         except BudgetReached as error:
             if not last:
                 raise
             steps.append(Step("again", f"not asked again: {error}"))
             break
-        _show(citing.take(new.end()) + citing.end(), shown, say)
-        text = "".join(shown).strip()
-        if new.dropped:
-            steps.append(Step("repeated", f"{new.dropped} sentences that tell nothing new are left out"))
-            if not _tells(text) and not citing.is_nothing:
-                return Streamed("", tuple(steps))
-        if _tells(text) or citing.is_nothing or last:
+        thought_out = after_thinking(reply)
+        new, n_dropped = without_own_words(thought_out or "", request.messages, question)
+        read = answer_text(new, count, len(sources))
+        text, is_nothing = read.text, read.is_nothing
+        if n_dropped:
+            steps.append(Step("repeated", f"{n_dropped} sentences that tell nothing new are left out"))
+            if not _tells(text) and not is_nothing:
+                return ModelText("", tuple(steps))
+        if _tells(text) or is_nothing or last:
             break
-        reason = _UNFINISHED if citing.thinks else _EMPTY
+        reason = _UNFINISHED if thought_out is None else _EMPTY
         steps.append(Step("again", f"the reply could not be used ({reason}) and was asked for once more"))
         complaint = Message("user", render("query/answer_again", reason=reason))
-        said = (Message("assistant", "".join(reply)),) if "".join(reply).strip() and not citing.thinks else ()
+        said = (Message("assistant", reply),) if reply.strip() and thought_out is not None else ()
         request = replace(request, messages=(*request.messages, *said, complaint))
     if not _tells(text):
-        if not "".join(shown).strip():
-            say(no_answer(question))
-        return Streamed(no_answer(question), tuple(steps))
-    if cited or citing.is_nothing or abstains(text):
-        return Streamed(text, tuple(steps))
+        return ModelText(no_answer(question), tuple(steps))
+    if cited or is_nothing or abstains(text):
+        return ModelText(text, tuple(steps))
     matched = match(context, question, text, sources, count)
     steps.append(Step("match", matched.step))
-    return Streamed(matched.text or no_answer(question), tuple(steps))
-
-
-def _show(text: str, shown: list[str], say: Say) -> None:
-    if text:
-        shown.append(text)
-        say(text)
+    return ModelText(matched.text or no_answer(question), tuple(steps))
 
 
 def _tells(text: str) -> bool:
