@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, dropwhile, islice, repeat, zip_longest
+from itertools import chain, dropwhile, islice, repeat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -64,19 +64,31 @@ def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
             raise Unreadable("empty")
         try:
             delimiters = _DELIMITERS_OF_TSV if path.suffix.lower() == ".tsv" else _DELIMITERS
-            columns, n_lines, delimiter = _csv_header(first, delimiters, settings.text_column)
+            titles, columns, n_lines, delimiter = _csv_header(first, delimiters, settings.text_column)
+            reader = csv.reader(chain(first[n_lines:], stream), delimiter=delimiter, strict=True)
+            records = _csv_records(reader, named_apart(columns), n_lines)
             if settings.text_column in columns:
-                reader = csv.reader(chain(first[n_lines:], stream), delimiter=delimiter, strict=True)
-                yield from rows_with_text(_csv_records(reader, named_apart(columns), n_lines), settings)
-                return
-            draft = Draft()
-            read = csv.reader(chain(first, stream), delimiter=delimiter)
-            rows = [_cells(row) for row in read if any(row) and not row[0].startswith("sep=")]  # of Excel
-            if not _add_table(draft, rows, named=True):
-                raise Unreadable("empty", "no rows")
-            yield draft.row(None, {})
+                yield from rows_with_text(records, settings)
+            else:
+                yield from _one_text(records, titles)
         except csv.Error as error:
             raise Unreadable("not CSV", str(error)) from error
+
+
+def _one_text(records: Iterator[tuple[int, Record] | Lost], titles: Iterable[str]) -> Iterator[Row | Lost]:
+    """Yield the titles and the records as one text, and the losses."""
+    draft = Draft()
+    for title in titles:
+        draft.add(title.translate(NO_MARKS))
+    any_record = False
+    for record in records:
+        if isinstance(record, Lost):
+            yield record
+        else:
+            any_record |= draft.add(labelled(strings(record[1])))
+    if not any_record:
+        raise Unreadable("empty", "no rows")
+    yield draft.row(None, {})
 
 
 def _csv_records(reader: "Reader", columns: Sequence[str], n_above: int) -> Iterator[tuple[int, Record] | Lost]:
@@ -108,8 +120,8 @@ def _record(columns: Sequence[str], values: Iterable[object]) -> Record:
     return {column: value for column, value in zip(columns, values, strict=False) if column}
 
 
-def _csv_header(lines: Sequence[str], delimiters: str, text_column: str) -> tuple[list[str], int, str]:
-    """Return the columns of a table, how many lines these and the titles above take, and the delimiter.
+def _csv_header(lines: Sequence[str], delimiters: str, text_column: str) -> tuple[list[str], list[str], int, str]:
+    """Return the titles above a table, its columns, how many lines these take, and the delimiter.
 
     The delimiter is the first with which the text column exists, or that yields the most columns.
     """
@@ -122,11 +134,13 @@ def _csv_header(lines: Sequence[str], delimiters: str, text_column: str) -> tupl
         if not rows:
             continue
         n_titles, names, n_rows = _header([row for row, _ in rows])
-        found.append((names, rows[n_titles + n_rows - 1][1], delimiter))
+        titles = [" ".join(filter(None, row)) for row, _ in rows[:n_titles]]
+        titles = [title for title in titles if title and not title.startswith("sep=")]  # of Excel
+        found.append((titles, names, rows[n_titles + n_rows - 1][1], delimiter))
     if not found:
         raise csv.Error("the first line")
-    with_text = (each for each in found if text_column in each[0])
-    return next(with_text, None) or max(found, key=lambda each: len(each[0]))
+    with_text = (each for each in found if text_column in each[1])
+    return next(with_text, None) or max(found, key=lambda each: len(each[1]))
 
 
 def _header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str], int]:
@@ -251,8 +265,7 @@ def _rows(sheets: "Mapping[str, CalamineSheet]", settings: InputSettings) -> Ite
             records = ((number, _record(columns, chain(row, repeat(None)))) for number, row in enumerate(rows, start=1))
             yield from (replace(row, within=within) for row in rows_with_text(records, settings))
         elif first:
-            draft.begin("sheet", as_title(name) or "")
-            _add_table(draft, [_cells(row) for row in (first, *rows)])
+            _add_sheet(draft, name, [_cells(row) for row in (first, *rows)])
     if draft:
         yield draft.row(None, {})
     elif not tables:
@@ -284,28 +297,21 @@ def _value(cell: object) -> object:
     return str(cell) if isinstance(cell, datetime.timedelta) else None if cell == "" else cell
 
 
-def _add_table(draft: Draft, rows: Sequence[list[str]], *, named: bool = False) -> bool:
-    """Add the titles and rows of a table; return whether it has rows below the names of its columns.
-
-    `named`: the first row below the titles names the columns, whatever it looks like; one without a name is left out.
-    """
+def _add_sheet(draft: Draft, name: str, rows: Sequence[list[str]]) -> None:
+    """Add the text of a sheet, which begins a place."""
+    draft.begin("sheet", as_title(name) or "")
     n_titles, names, n_names = _header(rows[:_FIRST_LINES])
-    names = named_apart(names)
     for title in rows[:n_titles]:
         draft.add(" ".join(filter(None, title)).translate(NO_MARKS))
     below = rows[n_titles + n_names :]
-    if named:
-        below = [[cell for cell, name in zip_longest(row, names[: len(row)], fillvalue="+") if name] for row in below]
-        names = list(filter(None, names))
-    named = bool(below) and (named or _names_columns(names, below[0]))
+    named = bool(below) and _names_columns(names, below[0])
     for row in below if named else rows[n_titles:]:
         note = named and len(names) > 2 and sum(map(bool, row)) == 1 and row[0].endswith((".", "!", "。"))
         text = labelled(_by_column(names, row)) if named and not note else " | ".join(dropwhile(operator.not_, row))
         draft.add(text.translate(NO_MARKS))
-    return bool(below)
 
 
-def _cells(row: Iterable[object]) -> list[str]:
+def _cells(row: _Cells) -> list[str]:
     return [" ".join(strings({"": cell}).get("", "").split()) for cell in row]
 
 
