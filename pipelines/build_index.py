@@ -138,7 +138,7 @@ def build_from(
         split = announced(progress, "split", split_documents)
         chunks: Sequence[Chunk]
         chunks = split(plan.documents, settings.chunks) if source.chunks is None else source.chunks
-        with memo.kept_open(), staging(index) as folder:
+        with staging(index) as folder:
             writer = VersionWriter(folder, settings)
             resolves = not source.maker
             made = index_steps(
