@@ -252,7 +252,8 @@ def begun_mass(adjacency: Adjacency, seeds: ArrayLike, mass: ArrayLike, damping:
 
 
 def _are_isolated(adjacency: Adjacency, nodes: Ints) -> Bools:
-    return adjacency.indptr[nodes + 1] == adjacency.indptr[nodes]
+    isolated: Bools = adjacency.indptr[nodes + 1] == adjacency.indptr[nodes]
+    return isolated
 
 
 def _distinct(nodes: Ints, place: Ints) -> Ints:
