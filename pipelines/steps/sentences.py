@@ -5,10 +5,11 @@ Everything is a column: a sentence is a document, a chunk and two offsets; its w
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.storage.appended_array import AppendedArray, append_each
@@ -36,7 +37,7 @@ _SENTENCES_OF_CHUNK = 8
 _NO_ROWS: Rows = np.zeros(0, np.int64)
 
 
-class RowsOf(NamedTuple):
+class RowsOf(Mapping[str, Rows]):
     """The rows of each key, ascending. To look up many keys, number them at once: a dictionary takes far more memory.
 
     Attributes:
@@ -44,8 +45,9 @@ class RowsOf(NamedTuple):
         rows: the rows of each.
     """
 
-    ids: "pa.Array"
-    rows: Groups
+    def __init__(self, keys: "pa.Array", rows: Groups) -> None:
+        self.ids = keys
+        self.rows = rows
 
     def of_each(self, keys: "pa.ChunkedArray | pa.Array") -> Iterator[Rows]:
         """Yield the rows of each of some keys; a key may have none."""
@@ -55,6 +57,22 @@ class RowsOf(NamedTuple):
         """Yield the rows of the keys with these numbers, none for -1."""
         for number in numbers.tolist():
             yield self.rows[number] if number >= 0 else _NO_ROWS
+
+    @cached_property
+    def _numbers(self) -> Mapping[str, int]:
+        return {key: number for number, key in enumerate(self)}
+
+    def __getitem__(self, key: str) -> Rows:
+        """Return the rows of a key."""
+        return self.rows[self._numbers[key]]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the keys."""
+        return iter(self.ids.to_pylist())
+
+    def __len__(self) -> int:
+        """Return the number of keys."""
+        return len(self.ids)
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ def test_the_order_of_the_input_leaves_no_trace(communities: list[Community], co
     """Entities stand in the order of their table; everything else may come in any."""
     chance = random.Random(5)
     relations, mentions = list(corpus.relations), list(corpus.mentions)
-    of_entity = list(named_rows(corpus).items())
+    of_entity = list(corpus.sentences.placed.of_entity.items())
     for each in (relations, mentions, of_entity):
         chance.shuffle(each)
     shuffled = Corpus(corpus.entities, relations, mentions, with_rows(corpus, dict(of_entity)))
@@ -167,11 +167,6 @@ def test_a_list_of_names_joins_nothing() -> None:
     assert len(groups(communities_of(small(thirteen, [thirteen]), max_cluster_size=20))) == 13
 
 
-def named_rows(corpus: Corpus) -> dict[str, Rows]:
-    found = corpus.sentences.placed.of_entity
-    return dict(zip(found.ids.to_pylist(), found.of_each(found.ids), strict=True))
-
-
 def with_rows(corpus: Corpus, of_entity: Mapping[str, Rows]) -> Sentences:
     groups = np.repeat(np.arange(len(of_entity)), [len(rows) for rows in of_entity.values()])
     members = np.concatenate([np.zeros(0, np.int64), *of_entity.values()])
@@ -182,7 +177,7 @@ def with_rows(corpus: Corpus, of_entity: Mapping[str, Rows]) -> Sentences:
 def without(corpus: Corpus, gone: str) -> Corpus:
     """Return a corpus in which one entity is not found."""
     relations = [each for each in corpus.relations if gone not in (each.source_id, each.target_id)]
-    named = {id_: rows for id_, rows in named_rows(corpus).items() if id_ != gone}
+    named = {id_: rows for id_, rows in corpus.sentences.placed.of_entity.items() if id_ != gone}
     mentions = [each for each in corpus.mentions if each.entity_id != gone]
     entities = [each for each in corpus.entities if each.id != gone]
     return Corpus(entities, relations, mentions, with_rows(corpus, named))

@@ -3,7 +3,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from conspectus.pipelines.steps.sentences import RowsOf, Sentences, sentences_of
+from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.query.context import Context
 from conspectus.storage.arrays import Floats
 from conspectus.storage.records import Chunk, Document, Mention, Span
@@ -40,11 +40,6 @@ def texts(sentences: Sentences) -> list[str]:
     return [sentences.placed.text(row) for row in range(len(sentences.placed))]
 
 
-def by_key(found: RowsOf) -> dict[str, np.ndarray]:
-    """Return the rows of each key."""
-    return dict(zip(found.ids.to_pylist(), found.of_each(found.ids), strict=True))
-
-
 def test_each_sentence_stands_at_its_span_and_in_its_chunk(sentences: Sentences, context: Context) -> None:
     text_of = {each.id: each.text for each in context.index.rows(Document)}
     chunk_of = {each.id: each for each in context.chunks}
@@ -62,7 +57,7 @@ def test_each_sentence_stands_at_its_span_and_in_its_chunk(sentences: Sentences,
 def test_each_mention_is_in_the_sentence_that_holds_it(sentences: Sentences, context: Context) -> None:
     chunk_of = {each.id: each for each in context.chunks}
     of_entity = sentences.placed.of_entity
-    named = {key: set(rows.tolist()) for key, rows in by_key(of_entity).items()}
+    named = {key: set(rows.tolist()) for key, rows in of_entity.items()}
     of_document: defaultdict[str, list[tuple[int, Span]]] = defaultdict(list)
     for row, span in enumerate(spans(sentences)):
         of_document[span.document_id].append((row, span))
@@ -73,7 +68,7 @@ def test_each_mention_is_in_the_sentence_that_holds_it(sentences: Sentences, con
             (holding,) = [row for row, span in around if span.start <= each.start < span.end]
             want[each.entity_id].add(holding)
     assert named == want
-    assert all((np.diff(rows) > 0).all() for rows in by_key(of_entity).values())
+    assert all((np.diff(rows) > 0).all() for rows in of_entity.values())
 
 
 def test_a_sentence_of_two_chunks_belongs_to_the_later() -> None:
@@ -82,7 +77,7 @@ def test_a_sentence_of_two_chunks_belongs_to_the_later() -> None:
     chunks = [chunk(one, 0, 25), chunk(one, 13)]
     found = sentences_of([one], chunks, [mention(chunks[0], 13, "x"), mention(chunks[1], 13, "x")])
     assert [span.chunk_id for span in spans(found)] == ["a:0", "a:13", "a:13"]
-    assert by_key(found.placed.of_entity)["x"].tolist() == [1]
+    assert found.placed.of_entity["x"].tolist() == [1]
 
 
 def test_a_document_without_chunks_and_a_mention_without_a_place() -> None:
@@ -92,7 +87,7 @@ def test_a_document_without_chunks_and_a_mention_without_a_place() -> None:
         [one, other], [only], [mention(only, None, "x"), mention(only, 12, "y"), mention(only, 12, relation="r")]
     )
     assert texts(found) == ["Here it is.", "And there."]
-    assert {key: rows.tolist() for key, rows in by_key(found.placed.of_entity).items()} == {"y": [1]}
+    assert {key: rows.tolist() for key, rows in found.placed.of_entity.items()} == {"y": [1]}
 
 
 def test_what_is_fit_to_be_quoted() -> None:
