@@ -296,7 +296,7 @@ def qualities(edges: Edges, world: World) -> list[float]:
     ]
     for label, item in enumerate(world.communities):
         levels[item.level][[row_of[id_] for id_ in item.entity_ids]] = label
-    return [modularity(edges.n_nodes, edges.lower, edges.upper, edges.weights, labels) for labels in levels]
+    return [modularity(edges, labels) for labels in levels]
 
 
 def told(found: Sequence[float]) -> str:

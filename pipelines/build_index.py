@@ -34,13 +34,12 @@ from conspectus.pipelines.steps.documents import Texts
 from conspectus.pipelines.steps.join_graph import further_names, ids_of_graph, join, origins
 from conspectus.pipelines.steps.synonyms import synonyms_of
 from conspectus.pipelines.steps.vectors import MOST_EMBEDDED, Embedding, Windows, texts_of_chunks
-from conspectus.prompts.client.server import import_package
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.render import prompts_of
 from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.graph.walk_graph import walk
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
-from conspectus.storage.manifest import MEMO, current_manifest
+from conspectus.storage.manifest import MEMO
 from conspectus.storage.prepared import prepare
 from conspectus.storage.publishing import build_lock, set_current, staging
 from conspectus.storage.records import Chunk, Document, Failure
@@ -48,7 +47,7 @@ from conspectus.storage.settings import Settings
 from conspectus.storage.spilled import spilling_to
 from conspectus.storage.structure.links import find_links
 from conspectus.storage.tables import sorted_by_id
-from conspectus.storage.text.language import begin_to_load, unknown_to_encoder
+from conspectus.storage.text.language import unknown_to_encoder
 
 
 def build_index(
@@ -120,9 +119,6 @@ def build_from(
         spilling_to(index),
         runner as run,
     ):
-        if settings.llm.model and settings.extracts_with and current_manifest(index) is None:
-            begin_to_load()
-            import_package()  # meanwhile: it is needed as soon as the documents are read
         plan = plan_build(source, index, settings, retry_failed=retry_failed)
         settings = plan.settings
         if plan.is_unchanged and plan.current:
@@ -142,7 +138,7 @@ def build_from(
         split = announced(progress, "split", split_documents)
         chunks: Sequence[Chunk]
         chunks = split(plan.documents, settings.chunks) if source.chunks is None else source.chunks
-        with memo.kept_open(), staging(index) as folder:
+        with staging(index) as folder:
             writer = VersionWriter(folder, settings)
             resolves = not source.maker
             made = index_steps(

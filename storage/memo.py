@@ -141,17 +141,6 @@ class Memo:
             )
         return forgotten
 
-    @contextmanager
-    def kept_open(self) -> Iterator[None]:
-        """Make small writes cheap inside the block, whoever writes: .2 ms of processor time in place of 1.1.
-
-        Whoever closes the last connection to a file copies its log into it, and waits for the disk. Inside the block
-        the connection that stays open is the last.
-        """
-        with self._connection() as connection:
-            connection.execute("SELECT 1 FROM results LIMIT 1").fetchall()  # opens the file
-            yield
-
     def compact(self) -> None:
         """Rewrite the file so that no byte of deleted results remains; IndexUnusable if it is in use."""
         with self._connection() as connection:

@@ -19,7 +19,7 @@ from conspectus.storage.text.postings import TextColumn
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORM = 1
+FORM = 2
 """Raised when the content of the files changes."""
 _ALIASES = "aliases.json"
 

@@ -131,7 +131,6 @@ def graph2text_text(report: "Graph2TextTraining", out: Path) -> str:
     rows = [
         _quality("before training", report.before),
         _quality(f"epoch {report.best}, kept", report.validation),
-        *(_quality(f"  of {size} triple{'' if size == '1' else 's'}", quality) for size, quality in report.by_size),
         _quality("written by people", report.written),
     ]
     return "\n".join(

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
 from conspectus.pipelines.backends.nlp import AskedModel, NlpBackend
@@ -16,7 +17,7 @@ from conspectus.pipelines.steps.extract.merge_llm import merge_extractions, with
 from conspectus.pipelines.steps.reports.prompt import claim_group
 from conspectus.prompts.client.event_loop import gather_all, wait_for
 from conspectus.storage.hashing import digest
-from conspectus.storage.records import Chunk, Claim, Community, Document, Mention
+from conspectus.storage.records import Chunk, Community, Document, Mention
 from conspectus.storage.spilled import text_column
 from conspectus.storage.text.nlp import NAME, Annotation, Phrase
 
@@ -87,11 +88,12 @@ class LlmBackend(NlpBackend):
             relation.id: f"{name_of[relation.source_id]} and {name_of[relation.target_id]}"
             for relation in knowledge.relations
         }
+        mentioned = ((each.entity_id or each.relation_id or "", each.chunk_id) for each in knowledge.mentions)
         return DescriptionWriter(
             {**name_of, **ends, **about},
             {**extraction.entity_descriptions, **extraction.relation_descriptions, **claims},
             self._asked.model,
-            {**_sources(knowledge.mentions, chunks), **_claim_sources(extraction.claims, chunks)},
+            _sources(chain(mentioned, ((claim_group(each), each.chunk_id) for each in extraction.claims)), chunks),
         )
 
     async def _all_ready(self, writer: DescriptionWriter, ids: Iterable[str]) -> None:
@@ -142,20 +144,10 @@ def name_phrases(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[A
     ]
 
 
-def _sources(mentions: Sequence[Mention], chunks: Sequence[Chunk]) -> Mapping[str, tuple[str, ...]]:
-    """Return the digests of the chunk texts that mention each entity or relation."""
+def _sources(stated: Iterable[tuple[str, str]], chunks: Sequence[Chunk]) -> Mapping[str, tuple[str, ...]]:
+    """Return the digests of the texts that state each thing, given its id and that of a chunk."""
     digest_of = {chunk.id: digest(chunk.text) for chunk in chunks}
     found: dict[str, set[str]] = {}
-    for mention in mentions:
-        owner = mention.entity_id or mention.relation_id or ""
-        found.setdefault(owner, set()).add(digest_of[mention.chunk_id])
+    for owner, chunk_id in stated:
+        found.setdefault(owner, set()).add(digest_of[chunk_id])
     return {owner: tuple(sorted(texts)) for owner, texts in found.items()}
-
-
-def _claim_sources(claims: Sequence[Claim], chunks: Sequence[Chunk]) -> dict[str, tuple[str, ...]]:
-    """Return the digests of the chunks that state the claims of each group."""
-    digest_of = {chunk.id: digest(chunk.text) for chunk in chunks}
-    found: dict[str, set[str]] = {}
-    for claim in claims:
-        found.setdefault(claim_group(claim), set()).add(digest_of[claim.chunk_id])
-    return {id_: tuple(sorted(texts)) for id_, texts in found.items()}

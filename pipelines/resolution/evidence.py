@@ -110,14 +110,15 @@ class Evidence:
         columns = (self.entity[mentions], chunks, starts - begins, ends - begins)
         return list(map(Located._make, zip(*(column.tolist() for column in columns), strict=True)))
 
-    def sharing(self, entity: int, others: SmallInts) -> list[int]:
+    def sharing(self, entity: int, others: Sequence[int]) -> list[int]:
         """Return those of some names that stand in a document with a name, without itself."""
         own = self.document[self.chunk[self.mentions(entity)]]
-        places, found = self._of_entity.of_each(others.astype(np.int64))
+        rows = np.array(others, np.int64)
+        places, found = self._of_entity.of_each(rows)
         self._marked[own] = True
         of_others = self._own[found] & self._marked[self.document[self.chunk[found]]]
         self._marked[own] = False
-        shared: list[int] = others[np.unique(places[of_others])].tolist()
+        shared: list[int] = rows[np.unique(places[of_others])].tolist()
         return [other for other in shared if other != entity]
 
 

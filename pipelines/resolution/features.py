@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 from conspectus.pipelines.resolution.evidence import Evidence, int32_of
-from conspectus.pipelines.resolution.keys import KINDS, SHORT, VARIANT, Blocks, keys_of
+from conspectus.pipelines.resolution.keys import KINDS, SHORT, VARIANT, keys_of
 from conspectus.pipelines.resolution.parsed_name import Form, form_of
 from conspectus.pipelines.resolution.person_names import Person, person_of
 from conspectus.pipelines.resolution.words import CORPORATE, FEMALE, GENERATIONS, HONORIFICS, MALE, NO_FIRST_NAMES
@@ -19,6 +19,7 @@ from conspectus.storage.spilled import rows_by_id, text_column
 from conspectus.storage.tables import arrow_of
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.nlp import CONCEPT, NAME
+from conspectus.storage.text.postings import PostingsMaker
 
 _NO_THINGS = frozenset({"DATE", "TIME", "CARDINAL", "ORDINAL", "PERCENT", "MONEY", "QUANTITY"})
 _NO_NAMES = HONORIFICS | GENERATIONS.keys() | CORPORATE.keys()
@@ -155,7 +156,7 @@ class Names:
     """
 
     def __init__(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Knowledge) -> None:
-        evidence, keys = Evidence(documents, chunks, found.entities, found.mentions), [Blocks() for _ in KINDS]
+        evidence, keys = Evidence(documents, chunks, found.entities, found.mentions), [PostingsMaker() for _ in KINDS]
         table = arrow_of(Entity, found.entities, ["name", "types", "frequency"])
         self.names, frequencies = text_column(found.entities, "name"), int32_of(table["frequency"])
         number_of: dict[tuple[str, ...], int] = {}
@@ -171,8 +172,6 @@ class Names:
                 self.known[row] = True
                 for kind, key in keys_of(NameFeatures(row, name, own_types, int(frequencies[row]), form, evidence)):
                     keys[kind].add(key, row)
-        for blocks in keys:
-            blocks.close()
         names, types_of = self.names, list(number_of)
 
         def made(row: int) -> NameFeatures:
@@ -181,7 +180,8 @@ class Names:
 
         # Not a method: with a reference to itself the evidence would stay in memory until cycles are collected.
         self.at = lru_cache(_KEPT)(made)
-        self.evidence, self.keys, self._row_of = evidence, keys, rows_by_id(found.entities)
+        self.keys = [made.postings() for made in keys]
+        self.evidence, self._row_of = evidence, rows_by_id(found.entities)
 
     def __contains__(self, id_: str) -> bool:
         row = self._row_of.get(id_)
@@ -192,17 +192,16 @@ class Names:
 
     def shortened(self) -> list[NameFeatures]:
         """Return the names whose letters are those of a short form of a name."""
-        own, short = self.keys[VARIANT], self.keys[SHORT]
-        return [self.at(row) for row in np.unique(own.rows[np.isin(own.hashes, short.hashes)]).tolist()]
+        return list(map(self.at, self.keys[VARIANT].with_keys_of(self.keys[SHORT])))
 
     def spelt(self, letters: str) -> list[NameFeatures]:
         """Return the names that have some letters."""
-        return [self.at(row) for row in self.keys[VARIANT][letters].tolist()]
+        return list(map(self.at, self.keys[VARIANT].get(letters)))
 
     def with_short(self, short: str, beside: NameFeatures | None = None) -> list[NameFeatures]:
         """Return the names that have a short form, on request those in the documents of another name."""
-        rows = self.keys[SHORT][short]
-        return [self.at(row) for row in (self.evidence.sharing(beside.row, rows) if beside else rows.tolist())]
+        rows = self.keys[SHORT].get(short)
+        return list(map(self.at, self.evidence.sharing(beside.row, rows) if beside else rows))
 
 
 def _form_of_name(name: str, types: tuple[str, ...]) -> Form | None:

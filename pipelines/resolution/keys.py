@@ -1,18 +1,11 @@
-"""Keys of names: two names are compared only if they share a key, so never are all compared with all.
+"""Keys of names: two names are compared only if they share a key, so never are all compared with all."""
 
-A key is kept as its 64-bit hash with the row of its name. Two keys have one hash as rarely as two entities have one id.
-"""
-
-from array import array
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
 from conspectus.pipelines.resolution.parsed_name import Form, number_of
 from conspectus.pipelines.resolution.person_names import sound
 from conspectus.pipelines.resolution.words import SMALL_WORDS, STATES, WELL_KNOWN
-from conspectus.storage.arrays import Ints, SmallInts
-from conspectus.storage.hashing import short_id
 
 if TYPE_CHECKING:
     from conspectus.pipelines.resolution.features import NameFeatures
@@ -23,48 +16,6 @@ _NOT_COUNTED = frozenset({"the", "of"})
 
 VARIANT, SHORT, FAMILY = KINDS = range(3)
 """Kinds of keys: of names that differ in spelling or order, of a name's short forms, of the persons of one family."""
-
-
-class Blocks:
-    """The rows of names by key."""
-
-    def __init__(self) -> None:
-        self._added = array("q"), array("i")
-        self.hashes, self.rows = np.zeros(0, np.int64), np.zeros(0, np.int32)
-
-    def add(self, key: str, row: int) -> None:
-        """Add a name, in the order of rows."""
-        self._added[0].append(_hash_of(key))
-        self._added[1].append(row)
-
-    def close(self) -> None:
-        """Sort the rows by key; to be called once, after all were added."""
-        hashes, rows = (
-            np.frombuffer(column, dtype) for column, dtype in zip(self._added, (np.int64, np.int32), strict=True)
-        )
-        order = np.argsort(hashes, kind="stable")
-        self.hashes, self.rows = hashes[order], rows[order]
-        self._added = array("q"), array("i")
-
-    def __getitem__(self, key: str) -> SmallInts:
-        """Return the rows of the names with a key, ascending."""
-        wanted = np.int64(_hash_of(key))
-        return self.rows[np.searchsorted(self.hashes, wanted) : np.searchsorted(self.hashes, wanted, "right")]
-
-    def shared(self, most: int) -> Iterator[list[int]]:
-        """Yield the rows of each key that 2 to `most` names have, by their first row."""
-        bounds = np.flatnonzero(np.diff(self.hashes, prepend=~self.hashes[:1], append=~self.hashes[-1:]))
-        sizes: Ints = np.diff(bounds)
-        starts = bounds[:-1][(sizes > 1) & (sizes <= most)]
-        ends = starts + sizes[(sizes > 1) & (sizes <= most)]
-        order = np.argsort(self.rows[starts], kind="stable")
-        for start, end in zip(starts[order].tolist(), ends[order].tolist(), strict=True):
-            yield self.rows[start:end].tolist()
-
-
-def _hash_of(key: str) -> int:
-    """Return the 64-bit hash of a key; unlike Python's own, it is the same in every process."""
-    return int.from_bytes(bytes.fromhex(short_id(key)), "big", signed=True)
 
 
 def keys_of(name: "NameFeatures") -> Iterator[tuple[int, str]]:

@@ -98,19 +98,12 @@ def find_synonyms(
         seed: Seed of the partitions.
         most: A pair is returned if it is among the `most` best of at least one of its two entities.
         exact_names: Up to this number of names all pairs are compared.
-
-    Raises:
-        ValueError: An id occurs twice, or the lengths differ.
     """
     from pyarrow import compute
 
-    if not len(entity_ids) == len(names) == len(vectors):
-        raise ValueError(f"{len(entity_ids)} ids, {len(names)} names and {len(vectors)} vectors")
     ids, written = _column(entity_ids), _column(names)
     order = compute.sort_indices(ids).to_numpy().astype(np.int64)
     ids, written, vectors = ids.take(order), written.take(order), _picked(vectors, order)
-    if compute.any(compute.equal(ids[1:], ids[:-1])).as_py():
-        raise ValueError("an entity id occurs twice")
 
     def joined(pairs: _Pairs) -> _Pairs:
         near = pairs.where(pairs.cosine >= settings.threshold)

@@ -67,10 +67,7 @@ class Graph2TextEpoch:
 
 @dataclass(frozen=True, slots=True)
 class Graph2TextTraining:
-    """The result of training. `before` has the metrics of the initial model, `written` those of human references.
-
-    `by_size` has the quality of the saved model's texts for lists of 1, 2, 3-4, 5-8 and more triples.
-    """
+    """The result of training. `before` has the metrics of the initial model, `written` those of human references."""
 
     best: int
     epochs: tuple[Graph2TextEpoch, ...]
@@ -79,7 +76,6 @@ class Graph2TextTraining:
     before: Quality
     validation: Quality
     written: Quality
-    by_size: tuple[tuple[str, Quality], ...]
 
 
 def train_graph2text(
@@ -131,7 +127,6 @@ def train_graph2text(
         before,
         quality(held_out, best),
         quality(held_out, [item.text for item in held_out]),
-        _by_size(held_out, best),
     )
     (out / REPORT).write_text(json.dumps({"plan": asdict(plan), **asdict(report)}, indent=2) + "\n", "utf-8")
     return report
@@ -150,16 +145,6 @@ def quality(pairs: Sequence[TrainingPair], texts: Sequence[str]) -> Quality:
         fmean([float(bool(unjoined_pairs(text, pair.triples))) for pair, text in both]),
         fmean([float(len(text.split())) for _, text in both]),
     )
-
-
-def _by_size(pairs: Sequence[TrainingPair], texts: Sequence[str]) -> tuple[tuple[str, Quality], ...]:
-    found = []
-    for least, most in ((1, 1), (2, 2), (3, 4), (5, 8), (9, 10**6)):
-        places = [place for place, pair in enumerate(pairs) if least <= len(pair.triples) <= most]
-        if places:
-            name = f"{least}" if least == most else f"{least}-{most}" if most < 10**6 else f"{least}+"
-            found.append((name, quality([pairs[place] for place in places], [texts[place] for place in places])))
-    return tuple(found)
 
 
 class _Run:

@@ -296,11 +296,6 @@ def _json(content: bytes) -> Mapping[str, Any]:
     return body
 
 
-def import_package() -> None:
-    """Import what opening a server imports, so that it is not the first call that waits for it."""
-    import openai  # noqa: F401
-
-
 def open_server(address: Address) -> ModelServer:
     """Return the server at an address: one pool of connections and one limiter per process.
 

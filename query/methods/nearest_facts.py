@@ -164,7 +164,7 @@ def nearest_groups(context: Context, question: str, topics: Sequence[int]) -> Re
     in_groups = np.isin(ends, outside)
     place = np.searchsorted(outside, ends)
     inner = in_groups.all(axis=0)
-    groups = members(louvain(small_graph(len(outside), place[:, inner].T), _GROUP_SIZE, seed=_SEED))
+    groups = members(louvain(small_graph(len(outside), place[:, inner].T), _GROUP_SIZE))
     distance = np.full(graph.n_entities, -1, np.int64)
     distance[sampled.nodes] = sampled.hops
     near = nearest(

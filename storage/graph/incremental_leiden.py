@@ -91,10 +91,7 @@ def losses(fresh: Hierarchy, updated: Hierarchy, edges: Edges, resolution: float
     """
     found = []
     for level in range(min(len(fresh.levels), len(updated.levels))):
-        new, old = (
-            modularity(edges.n_nodes, edges.lower, edges.upper, edges.weights, item.levels[level], resolution)
-            for item in (fresh, updated)
-        )
+        new, old = (modularity(edges, item.levels[level], resolution) for item in (fresh, updated))
         found.append((new - old) / abs(new) if new else -old)
     return found
 
@@ -146,7 +143,7 @@ class _Dividing:
         main = _most_frequent(own)
         foreign = own != main
         if main >= 0 and sizes[main] == len(nodes) and not foreign.any() and not self.changed[nodes].any():
-            return _numbered(inner) if (inner != inner[0]).any() else None
+            return numbered(inner) if (inner != inner[0]).any() else None
         found = np.zeros(len(nodes), np.int64)
         if len(np.unique(inner[~foreign])) > 1:
             found = self._moved(part, _apart(inner, foreign), foreign | self.changed[nodes])
@@ -163,11 +160,18 @@ class _Dividing:
             whole = hierarchical_leiden(
                 part.edges, seed=self.seed, max_cluster_size=len(free), resolution=self.resolution
             )
-            return _numbered(whole.levels[0].astype(np.int64))
+            return numbered(whole.levels[0].astype(np.int64))
         return _connected(part, moved_nodes(part.matrix(), start, free, self.resolution))
 
 
-def moved_nodes(graph: "csr_array", labels: Labels, free: Bools, resolution: float) -> Labels:
+def moved_nodes(
+    graph: "csr_array",
+    labels: Labels,
+    free: Bools,
+    resolution: float = 1.0,
+    most: int | None = None,
+    sizes: Labels | None = None,
+) -> Labels:
     """Return communities after moving some nodes, and communities of nothing but such nodes, to increase modularity.
 
     The local moving of Leiden and Louvain, in which the other nodes stay; then the same on the graph of communities,
@@ -179,29 +183,37 @@ def moved_nodes(graph: "csr_array", labels: Labels, free: Bools, resolution: flo
         labels: (n,) communities, 0, 1, ...
         free: (n,) the nodes that may move.
         resolution: Resolution of modularity.
+        most: The size that no community may exceed by a move; None for any.
+        sizes: (n,) the size of each node; None if each is 1.
     """
     from scipy.sparse import csr_array
 
+    sizes = np.ones(len(labels), np.int64) if sizes is None else sizes
+    most = int(sizes.sum()) if most is None else most
     while True:
-        moved = _numbered(_local_moves(graph, labels, free, resolution))
+        moved = numbered(_local_moves(graph, labels, free, resolution, most, sizes))
         n_groups = int(moved.max()) + 1
         may_move = np.bincount(moved, ~free, n_groups) == 0
         if n_groups < len(moved) and may_move.any():
             belongs = csr_array((np.ones(len(moved)), (moved, np.arange(len(moved)))), shape=(n_groups, len(moved)))
-            joined = moved_nodes((belongs @ graph @ belongs.T).tocsr(), np.arange(n_groups), may_move, resolution)
-            moved = _numbered(joined[moved])
-        if (moved == _numbered(labels)).all():
+            groups = (belongs @ graph @ belongs.T).tocsr(), np.arange(n_groups), may_move
+            joined = moved_nodes(*groups, resolution, most, np.bincount(moved, sizes).astype(np.int64))
+            moved = numbered(joined[moved])
+        if (moved == numbered(labels)).all():
             return moved
         labels = moved
 
 
-def _local_moves(graph: "csr_array", labels: Labels, free: Bools, resolution: float) -> Labels:
+def _local_moves(
+    graph: "csr_array", labels: Labels, free: Bools, resolution: float, most: int, sizes_of_nodes: Labels
+) -> Labels:
     """Return the labels after moving free nodes one by one, each where modularity gains most, until none gains."""
     labels = labels.copy()
     strengths = graph.sum(axis=1)
     share = resolution / max(float(strengths.sum()), 1e-300)
     n_nodes = len(labels)
     held = np.bincount(labels, strengths, n_nodes)
+    filled = np.bincount(labels, sizes_of_nodes, n_nodes)
     sizes = np.bincount(labels, minlength=n_nodes)
     empty = np.flatnonzero(sizes == 0).tolist()
     queue = deque(np.flatnonzero(free).tolist())
@@ -218,14 +230,16 @@ def _local_moves(graph: "csr_array", labels: Labels, free: Bools, resolution: fl
                 near[label] = near.get(label, 0.0) + weight
         own, strength = int(labels[node]), float(strengths[node])
         held[own] -= strength
-        best, most = own, near[own] - share * strength * held[own]
-        if sizes[own] > 1 and most < -_LEAST_GAIN:
-            best, most = empty[-1], 0.0
+        filled[own] -= sizes_of_nodes[node]
+        best, gained = own, near[own] - share * strength * held[own]
+        if sizes[own] > 1 and gained < -_LEAST_GAIN:
+            best, gained = empty[-1], 0.0
         for label in sorted(near):
             gain = near[label] - share * strength * held[label]
-            if gain > most + _LEAST_GAIN:
-                best, most = label, gain
+            if gain > gained + _LEAST_GAIN and filled[label] + sizes_of_nodes[node] <= most:
+                best, gained = label, gain
         held[best] += strength
+        filled[best] += sizes_of_nodes[node]
         if best == own:
             continue
         labels[node] = best
@@ -253,7 +267,7 @@ def _connected(part: _Subgraph, labels: Labels) -> Labels:
     if n == 0:
         return labels
     joined = coo_array((np.ones(int(kept.sum()), bool), (lower[kept], upper[kept])), shape=(n, n))
-    return _numbered(connected_components(joined, directed=False)[1].astype(np.int64))
+    return numbered(connected_components(joined, directed=False)[1].astype(np.int64))
 
 
 def _apart(labels: Labels, alone: Bools) -> Labels:
@@ -269,7 +283,7 @@ def _most_frequent(labels: Labels) -> int:
     return int(values[counts.argmax()]) if len(values) else -1
 
 
-def _numbered(labels: Labels) -> Labels:
+def numbered(labels: Labels) -> Labels:
     """Return the same partition with the labels 0, 1, ... in the order of their first nodes."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)

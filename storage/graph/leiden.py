@@ -8,9 +8,9 @@ import numpy as np
 from conspectus.storage.arrays import Bools, Ints, SmallInts, runs
 from conspectus.storage.graph import leidenalg_engine
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.graph.edges import Edges, check_weights, node_ids
+from conspectus.storage.graph.edges import Edges
 from conspectus.storage.spilled import array_of
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 GRASPOLOGIC = "graspologic"
 _EDGES_AT_ONCE = 65_536
@@ -179,50 +179,28 @@ def subgraphs(edges: Edges, labels: "NDArray[np.integer[Any]]", wanted: Bools) -
             yield nodes, Edges(len(nodes), place[edges.lower[own]], place[edges.upper[own]], edges.weights[own])
 
 
-def modularity(
-    n_nodes: int,
-    sources: ArrayLike,
-    targets: ArrayLike,
-    weights: ArrayLike,
-    membership: ArrayLike,
-    resolution: float = 1.0,
-) -> float:
+def modularity(edges: Edges, membership: "NDArray[np.integer[Any]]", resolution: float = 1.0) -> float:
     """Return the modularity of a partition: the weight within communities in excess of chance, at most 1.
 
     Q = Σ_c [ w_c / m − resolution · (S_c / 2m)² ], where m is the sum of all weights, w_c that of the edges
     within community c and S_c the sum of its members' weighted degrees. Newman and Girvan (2004); the
-    resolution is that of Reichardt and Bornholdt (2006). Parallel edges add up; a self-loop counts once in
-    w_c and twice in S_c. A graph without weight has modularity 0.
+    resolution is that of Reichardt and Bornholdt (2006). A graph without weight has modularity 0.
 
     Args:
-        n_nodes: Number of nodes, 0 .. n_nodes - 1.
-        sources: int (m,), one end of each undirected edge.
-        targets: int (m,), the other end.
-        weights: float (m,), not negative.
-        membership: int (n_nodes,), the label of each node, any integers.
-        resolution: Weight of the chance term; not negative.
+        edges: The edges of the graph.
+        membership: (n,), the label of each node, any integers.
+        resolution: Weight of the chance term.
 
-    Raises:
-        ValueError: an argument out of range or of the wrong shape.
-
-    >>> modularity(4, [0, 2], [1, 3], [1.0, 1.0], [7, 7, 9, 9])
+    >>> from conspectus.storage.graph.edges import canonical_edges
+    >>> modularity(canonical_edges(4, [0, 2], [1, 3], [1.0, 1.0]), np.array([7, 7, 9, 9]))
     0.5
     """
-    source, target = node_ids("sources", sources, n_nodes), node_ids("targets", targets, n_nodes)
-    weight = np.asarray(weights, dtype=np.float64)
-    labels = np.asarray(membership)
-    if not source.shape == target.shape == weight.shape:
-        raise ValueError("sources, targets and weights must have one length")
-    if labels.shape != (n_nodes,):
-        raise ValueError(f"membership must have shape ({n_nodes},), not {labels.shape}")
-    check_weights("weights", weight)
-    _check("resolution", resolution, 0 <= resolution < np.inf, "not negative and finite")
-
+    weight = edges.weights.astype(np.float64)
     total = weight.sum()
     if total == 0:
         return 0.0
-    distinct, community = np.unique(labels, return_inverse=True)
-    start, end = community[source], community[target]
+    distinct, community = np.unique(membership, return_inverse=True)
+    start, end = community[edges.lower], community[edges.upper]
     within = weight[start == end].sum() / total
     share = np.bincount(start, weights=weight / total, minlength=len(distinct))
     share += np.bincount(end, weights=weight / total, minlength=len(distinct))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from conspectus.storage.arrays import Floats, Ints
+from conspectus.storage.arrays import Bools, Floats, Ints
 from conspectus.storage.cancellation import check
 from conspectus.storage.errors import NotConverged
 from conspectus.storage.graph.adjacency import Adjacency
@@ -200,20 +200,14 @@ def forward_push(
     >>> walk.nodes, walk.scores.round(3), walk.residual < 1e-6
     (array([0, 1, 2]), array([0.583, 0.333, 0.083]), True)
     """
-    _check_damping(damping)
     if not epsilon > 0:
         raise ValueError(f"epsilon must be above 0, but is {epsilon}")
-    start, share = _gather_seeds(node_ids("seeds", seeds, adjacency.n_nodes), mass)
-
-    # An isolated node is reached by restarts only, so its share is known in advance: each visit to it lasts one
-    # step, each excursion from another seed 1 / (1 - damping) steps on average.
-    isolated = adjacency.indptr[start + 1] == adjacency.indptr[start]
-    per_visit = 1.0 / (share[isolated].sum() + share[~isolated].sum() / (1.0 - damping))
-
+    start, begun = begun_mass(adjacency, seeds, mass, damping)
+    isolated = _are_isolated(adjacency, start)
     settled, waiting = np.zeros(adjacency.n_nodes), np.zeros(adjacency.n_nodes)
-    settled[start[isolated]] = share[isolated] * per_visit
+    settled[start[isolated]] = begun[isolated]
     frontier = start[~isolated]
-    waiting[frontier] = share[~isolated] * per_visit / (1.0 - damping)
+    waiting[frontier] = begun[~isolated] / (1.0 - damping)
     residual = float(waiting[frontier].sum())
 
     place = np.empty(adjacency.n_nodes, dtype=np.int64)
@@ -236,6 +230,30 @@ def forward_push(
     nodes = np.sort(_distinct(np.concatenate(reached), place))
     kept = (1.0 - damping) * waiting[nodes]
     return PageRank(nodes, settled[nodes] + kept, max(residual - float(kept.sum()), 0.0), steps, "push")
+
+
+def begun_mass(adjacency: Adjacency, seeds: ArrayLike, mass: ArrayLike, damping: float) -> tuple[Ints, Floats]:
+    """Return the distinct seeds with mass, ascending, and the mass of the walk without edges from each.
+
+    An isolated node is reached by restarts only, so its share is known in advance: each visit to it lasts one step,
+    each excursion from another seed 1 / (1 - damping) steps on average.
+
+    Raises:
+        ValueError: an argument out of range, no seeds, or no mass.
+
+    >>> begun_mass(Adjacency.from_edges(2, [0], [1], [1.0]), [0, 1, 0], [1.0, 2.0, 1.0], 0.5)
+    (array([0, 1]), array([0.25, 0.25]))
+    """
+    _check_damping(damping)
+    start, share = _gather_seeds(node_ids("seeds", seeds, adjacency.n_nodes), mass)
+    isolated = _are_isolated(adjacency, start)
+    per_visit = 1.0 / (share[isolated].sum() + share[~isolated].sum() / (1.0 - damping))
+    return start, share * per_visit
+
+
+def _are_isolated(adjacency: Adjacency, nodes: Ints) -> Bools:
+    isolated: Bools = adjacency.indptr[nodes + 1] == adjacency.indptr[nodes]
+    return isolated
 
 
 def _distinct(nodes: Ints, place: Ints) -> Ints:

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.graph.edges import check_weights, node_ids
+from conspectus.storage.graph.pagerank import begun_mass
 from numpy.typing import ArrayLike
 
 
@@ -70,7 +70,8 @@ def top_paths(
         raise ValueError(f"target must be in 0 .. {adjacency.n_nodes - 1}, but is {target}")
     if not least > 0:
         raise ValueError(f"least must be above 0, but is {least}")
-    start = begun_mass(adjacency, seeds, mass, damping)
+    nodes, begun = begun_mass(adjacency, seeds, mass, damping)
+    start: dict[int, float] = dict(zip(nodes.tolist(), begun.tolist(), strict=True))
     best = _BestWalks(adjacency, start, damping)
     found: list[MassPath] = []
     # (bound negated, path backwards, fraction it passes on, whether it is complete)
@@ -96,34 +97,6 @@ def top_paths(
             if leads_on and node not in backwards and best.bound(node) * factor >= least:
                 heappush(front, (-best.bound(node) * factor, (*backwards, node), factor, False))
     return found
-
-
-def begun_mass(adjacency: Adjacency, seeds: ArrayLike, mass: ArrayLike, damping: float) -> dict[int, float]:
-    """Return c · s(u) for each seed u with mass: the mass of the walk without edges.
-
-    Raises:
-        ValueError: see `top_paths`.
-
-    >>> begun_mass(Adjacency.from_edges(2, [0], [1], [1.0]), [0, 1, 0], [1.0, 2.0, 1.0], 0.5)
-    {0: 0.25, 1: 0.25}
-    """
-    if not 0 <= damping < 1:
-        raise ValueError(f"damping must be in [0, 1), but is {damping}")
-    ids, amounts = node_ids("seeds", seeds, adjacency.n_nodes), np.asarray(mass, np.float64)
-    if amounts.shape != ids.shape:
-        raise ValueError(f"mass must have one entry per seed ({ids.shape}), but has shape {amounts.shape}")
-    check_weights("mass", amounts)
-    largest = amounts.max(initial=0.0)
-    if largest == 0:
-        raise ValueError("mass must have a value above 0")
-    nodes, place = np.unique(ids, return_inverse=True)
-    amounts = np.bincount(place, weights=amounts / largest, minlength=len(nodes)).astype(np.float64)
-    shares = amounts / amounts.sum()
-    isolated = adjacency.indptr[nodes + 1] == adjacency.indptr[nodes]
-    # Between two restarts the walk takes one step at an isolated seed, 1 / (1 - damping) on average from another.
-    whole = shares[isolated].sum() + shares[~isolated].sum() / (1 - damping)
-    begun: list[float] = (shares / whole).tolist()
-    return {node: part for node, part in zip(nodes.tolist(), begun, strict=True) if part > 0}
 
 
 def carried(adjacency: Adjacency, begun: dict[int, float], walk: tuple[int, ...], damping: float) -> float:

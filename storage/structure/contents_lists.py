@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from conspectus.storage.records import Chunk, Document
-from conspectus.storage.structure.corpus import Corpus, FoundLink, Sign, numbered
+from conspectus.storage.structure.corpus import Corpus, FoundLink, numbered
 from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import entity_key
 
@@ -36,17 +36,9 @@ class _Entry:
     pages: tuple[int, ...]
 
 
-_DOTS = re.compile(r"\.[^\S\n]?\.")
-
-
-def may_list(text: str) -> bool:
-    """Return False for most texts without a line that ends in dots and a page number."""
-    return bool(_DOTS.search(text))
-
-
 def lists(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield the links of the tables of contents and the indexes of each document."""
-    for document in corpus.having(Sign.LISTS):
+    for document in corpus.every():
         entries = _entries(document.text)
         if len(entries) >= _FEWEST:
             yield from _links(corpus, document, entries)

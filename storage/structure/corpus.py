@@ -5,16 +5,13 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntFlag
 from functools import cached_property
 from posixpath import dirname
 
-import numpy as np
 from conspectus.storage.records import Chunk, Document, LinkKind
 from conspectus.storage.spilled import values_of
 from conspectus.storage.structure.outline import SectionSpan, chunks_between, section_spans
 from conspectus.storage.text.normalise import entity_key
-from numpy.typing import NDArray
 
 _LONGEST_TEXT = 200
 SECTION = r"""sections?|sect?\.|chapters?|chap\.|appendix|appendices|annex|clause|abschnitte?s?|abschn\.|kapiteln?|kap\.
@@ -36,21 +33,6 @@ class FoundLink:
     end: int | None = None
 
 
-class Sign(IntFlag):
-    """What a document has that links come from, beside its address and the order of its chunks."""
-
-    PLACES = 1
-    HYPERLINKS = 2
-    REFERENCES = 4
-    LISTS = 8
-    DEFINITIONS = 16
-    MESSAGE = 32
-
-
-Signs = NDArray[np.uint8]
-"""The signs of each document, combined by `|`."""
-
-
 class Corpus:
     """The documents that have chunks, in the order of their table.
 
@@ -59,10 +41,9 @@ class Corpus:
     Args:
         documents: the documents.
         chunks: their chunks.
-        signs: their signs, (documents,).
     """
 
-    def __init__(self, documents: Sequence[Document], chunks: Sequence[Chunk], signs: Signs) -> None:
+    def __init__(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> None:
         self._rows: defaultdict[str, list[int]] = defaultdict(list)
         self._starts_of_rows: list[int] = values_of(chunks, "start")
         for row, owner in enumerate(values_of(chunks, "document_id")):
@@ -72,23 +53,12 @@ class Corpus:
         self._all_chunks = chunks
         self._ids: list[str] = values_of(documents, "id")
         self._numbers = [number for number, id_ in enumerate(self._ids) if id_ in self._rows]
-        self._signs = signs
-        self._read: dict[int, Document] = {}
         self._chunks: dict[str, list[Chunk]] = {}
         self._sections: dict[str, Sequence[SectionSpan]] = {}
 
-    def having(self, sign: Sign) -> Iterator[Document]:
-        """Yield the documents with one of some signs."""
-        found = self._signs & sign
-        for number in self._numbers:
-            if found[number]:
-                yield self.document(number)
-
     def document(self, number: int) -> Document:
         """Return a document by its row."""
-        if number not in self._read:
-            self._read[number] = self._documents[number]
-        return self._read[number]
+        return self._documents[number]
 
     @cached_property
     def uris(self) -> Mapping[int, str]:
@@ -109,7 +79,7 @@ class Corpus:
 
     def every(self) -> Iterator[Document]:
         """Yield all documents."""
-        return map(self.document, self._numbers)
+        return (document for document in self._documents if document.id in self._rows)
 
     def chunks(self, document: Document) -> Sequence[Chunk]:
         """Return the chunks of a document, in text order."""
@@ -150,6 +120,8 @@ class Corpus:
 
     def sections(self, document: Document) -> Sequence[SectionSpan]:
         """Return the sections of a document."""
+        if not document.places:
+            return ()
         if document.id not in self._sections:
             self._sections[document.id] = section_spans(document.places, document.n_chars)
         return self._sections[document.id]

@@ -27,7 +27,6 @@ from conspectus.storage.structure.corpus import Corpus, FoundLink
 from conspectus.storage.structure.mail_threads import replies
 from conspectus.storage.structure.order import attachments, followers, parents
 from conspectus.storage.structure.references import references
-from conspectus.storage.structure.signs import signs_of
 from conspectus.storage.structure.targets import hyperlinks
 from conspectus.storage.structure.terms import definitions
 
@@ -55,7 +54,7 @@ def find_links(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[L
         documents: the documents.
         chunks: their chunks.
     """
-    corpus = Corpus(documents, chunks, signs_of(documents))
+    corpus = Corpus(documents, chunks)
     made: dict[str, Link] = {}
     for find in _FINDERS:
         for found in find(corpus):

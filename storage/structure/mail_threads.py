@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from conspectus.storage.records import Document
-from conspectus.storage.structure.corpus import Corpus, FoundLink, Sign, folder_of
+from conspectus.storage.structure.corpus import Corpus, FoundLink, folder_of
 
 _PREFIXES = re.compile(
     r"(?:\s*(?:\[[^\]]{0,50}\]|(?:re|aw|fwd?|wg|sv|vs|antw|tr|rv|r|ref)\s*(?:\[\d+\])?\s*[:：]))+\s*", re.I
@@ -21,7 +21,7 @@ _ANSWER = re.compile(r"^(?:\s*\[[^\]]{0,50}\])*\s*(?:re|aw|sv|antw|r|ref)\s*(?:\
 
 def replies(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield a link from each message to the one that it answers, if that is in the index."""
-    messages = [*corpus.having(Sign.MESSAGE)]
+    messages = [*filter(is_message, corpus.every())]
     by_id = {message.metadata["message_id"]: message for message in messages if "message_id" in message.metadata}
     by_subject: defaultdict[tuple[str, str], list[tuple[datetime, str, Document]]] = defaultdict(list)
     for message in messages:

@@ -4,15 +4,16 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from conspectus.storage.records import Document
-from conspectus.storage.structure.corpus import Corpus, FoundLink, Sign
+from conspectus.storage.structure.corpus import Corpus, FoundLink
 
 
 def parents(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield the links from each chunk to the start of its section, and on to that of the enclosing section."""
-    for document in corpus.having(Sign.PLACES):
-        sections, chunks = corpus.sections(document), corpus.chunks(document)
+    for document in corpus.every():
+        sections = corpus.sections(document)
         if not sections:
             continue
+        chunks = corpus.chunks(document)
         begins = [corpus.chunk_at(document, section.place.start) for section in sections]
         for section, begin in zip(sections, begins, strict=True):
             around = section.parent

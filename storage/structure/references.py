@@ -13,7 +13,7 @@ from posixpath import basename, splitext
 
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.structure.contents_lists import printed_pages
-from conspectus.storage.structure.corpus import NUMBER, SECTION, Corpus, FoundLink, Sign, folder_of, numbered
+from conspectus.storage.structure.corpus import NUMBER, SECTION, Corpus, FoundLink, folder_of, numbered
 from conspectus.storage.text.normalise import entity_key
 
 _REFERENCE = re.compile(
@@ -34,45 +34,10 @@ _ELSEWHERE = re.compile(r"\s(?:of|in)\s(?:the\s)?(?:RFC|ISO|POSIX|IEEE|ANSI|GPL|
 """Follows the section number of another work."""
 
 
-_LITERALS = (
-    *(
-        "sec",
-        "chap",
-        "append",
-        "ndice",
-        "annex",
-        "anex",
-        "clause",
-        "abschn",
-        "kap",
-        "anhang",
-        "ziffer",
-        "cap",
-        "sez",
-        "§",
-    ),
-    *("page", "seite", "gina", "rfc", *'“„«‘"»'),
-)
-_SIGNS = re.compile(r"\.(?:[A-Za-z]|\s?\d)"), re.compile(r"\([1-9]")
-
-
-def may_refer(text: str) -> bool:
-    """Return False for most texts without a reference, in a tenth of the time of a search.
-
-    >>> may_refer("The tide mill was built in 1790."), may_refer("See p. 12.")
-    (False, True)
-    """
-    if any(sign.search(text) for sign in _SIGNS):
-        return True
-    # A pattern without regard to case takes these two letters for an i, unlike `casefold`.
-    folded = text.lower() if text.isascii() else text.replace("İ", "i").replace("ı", "i").casefold()
-    return any(map(folded.__contains__, _LITERALS))
-
-
 def references(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield a link for each reference in the text of a document."""
     targets = _Targets(corpus)
-    for document in corpus.having(Sign.REFERENCES):
+    for document in corpus.every():
         for match in _REFERENCE.finditer(document.text):
             target = targets.of(document, match)
             if target is not None:
@@ -129,7 +94,7 @@ class _Targets:
     def _unique(self, key: Callable[[str], str]) -> "Mapping[tuple[str, str], _Place]":
         """Return the only section with a key, by document and key, and by folder and key."""
         found: defaultdict[tuple[str, str], list[_Place]] = defaultdict(list)
-        for document in self._corpus.having(Sign.PLACES):
+        for document in self._corpus.every():
             for span in self._corpus.sections(document):
                 if named := key(span.place.label):
                     found[document.id, named].append((document, span.place.start))

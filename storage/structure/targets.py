@@ -6,7 +6,7 @@ from functools import cached_property
 from posixpath import basename, splitext
 
 from conspectus.storage.records import Chunk, Document, Hyperlink, LinkKind
-from conspectus.storage.structure.corpus import Corpus, FoundLink, Sign
+from conspectus.storage.structure.corpus import Corpus, FoundLink
 from conspectus.storage.text.names import words
 
 _PAGES = ("/index.html", "/index.htm", "/README.md", "/index.md", ".html", ".htm", ".md", ".rst", ".txt")
@@ -19,7 +19,7 @@ _AROUND = frozenset({"next", "previous", "up", "index", "glossary"})
 def hyperlinks(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield a link for each hyperlink that leads to a document of the index."""
     resolver = _Resolver(corpus)
-    for document in corpus.having(Sign.HYPERLINKS):
+    for document in corpus.every():
         for link in document.hyperlinks:
             target = resolver.chunk(document, link)
             if target is None or link.kind in _AROUND:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from conspectus.storage.records import Document
-from conspectus.storage.structure.corpus import Corpus, FoundLink, Sign, numbered
+from conspectus.storage.structure.corpus import Corpus, FoundLink, numbered
 from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word, is_worth_looking_for, words
 from conspectus.storage.text.normalise import entity_key
 
@@ -32,16 +32,11 @@ _DEFINED = re.compile(
 )
 
 
-def defines(text: str) -> bool:
-    """Return whether a text defines a quoted term."""
-    return bool(_DEFINED.search(text))
-
-
 def definitions(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield a link from each chunk that uses a term to the sections that explain the term."""
     explained: defaultdict[str, dict[str, tuple[Document, int]]] = defaultdict(dict)
     surfaces: defaultdict[str, set[str]] = defaultdict(set)
-    for document in corpus.having(Sign.PLACES | Sign.HYPERLINKS | Sign.DEFINITIONS):
+    for document in corpus.every():
         for surface, start in _terms(corpus, document):
             key = entity_key(surface)
             if key not in corpus.title_keys:

@@ -9,7 +9,6 @@ from functools import cache, lru_cache
 from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec, module_from_spec, spec_from_loader
 from pathlib import Path
-from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 import regex
@@ -37,7 +36,6 @@ _SAMPLE = 3_000
 _NO_LANGUAGE = "zxx"
 """The ISO 639-2 code for content without a language, which the model also uses."""
 _LETTER = regex.compile(r"\p{L}")
-_LOADING = Lock()
 
 
 def detect(text: str, among: Collection[str] = ()) -> str:
@@ -214,23 +212,8 @@ def _sampled(text: str) -> str:
     return f"{text[:_SAMPLE]}\n{text[middle : middle + _SAMPLE]}\n{text[-_SAMPLE:]}"
 
 
-def begin_to_load() -> None:
-    """Load the model of `detect` in a thread: to unpack it takes .4 s, in which others can use the interpreter.
-
-    `detect` waits for it. The caller should have something else to do.
-    """
-    import py3langid.langid  # noqa: F401  (imported here, so that the thread imports nothing)
-
-    Thread(target=_identifier, name="load languages", daemon=True).start()
-
-
-def _identifier() -> "LanguageIdentifier":
-    with _LOADING:
-        return _loaded()
-
-
 @cache
-def _loaded() -> "LanguageIdentifier":
+def _identifier() -> "LanguageIdentifier":
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     found = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

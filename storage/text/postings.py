@@ -94,6 +94,26 @@ class Postings:
         """Return the keys that begin with a prefix, ascending."""
         return starting(self._keys, prefix)
 
+    def begins(self, prefix: str) -> bool:
+        """Return whether a key begins with a prefix."""
+        place = bisect_left(self._keys, prefix)
+        return place < len(self._keys) and self._keys[place].startswith(prefix)
+
+    def shared(self, most: int) -> list[list[int]]:
+        """Return the rows of each key that 2 to `most` rows have, by their first row."""
+        from pyarrow import compute
+
+        sizes = compute.list_value_length(self._rows).to_numpy()
+        return sorted(self._rows.take(((sizes > 1) & (sizes <= most)).nonzero()[0]).to_pylist())
+
+    def with_keys_of(self, other: "Postings") -> list[int]:
+        """Return the rows of the keys that other postings have too, ascending."""
+        from pyarrow import compute
+
+        of_both = self._rows.filter(compute.is_in(self._given, value_set=other._given))
+        rows: list[int] = compute.list_flatten(of_both).unique().sort().to_pylist()
+        return rows
+
     def __contains__(self, key: str) -> bool:
         """Return whether there is such a key."""
         return self._place(key) is not None

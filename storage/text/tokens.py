@@ -10,7 +10,7 @@ signs, and single characters of Chinese, Japanese and Korean.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -37,11 +37,6 @@ _ESTIMATED = re.compile(
     rf"|(?:(?![\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003134f])[^\W_]){{1,{PIECE}}}"
     r"|[^\w\s]|_"
 )
-_SIMPLE = re.compile("[\t\n\r -~\u00a1-\u00ac\u00ae-\u024f\u2010-\u2027\u2030-\u205e]*")
-"""Texts of letters without combining marks, whose tokens are those of their words, each counted once and kept."""
-_SPECIAL = re.compile(r"\[(?:UNK|CLS|SEP|PAD|MASK)\]")
-_WORD = re.compile(r"[^\t\n\r !-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
-_KEPT_WORDS = 200_000
 _BATCH = 64
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -82,31 +77,8 @@ def count_each(texts: Iterable[str]) -> list[int]:
         if max(map(len, batch)) > WINDOW:
             counts.extend(map(count_tokens, batch))
         else:
-            counts.extend(_counted(batch))
+            counts.extend(map(_length, _encode(batch)))
     return counts
-
-
-def _counted(texts: Sequence[str]) -> list[int]:
-    """Return the token counts of short texts."""
-    known = _words()
-    pieces = [_WORD.findall(text) if _is_simple(text) else [text] for text in texts]
-    new = list({piece for each in pieces for piece in each if piece not in known})
-    counts = dict(zip(new, map(_length, _encode(new)), strict=True))
-    found = [sum([counts[piece] if piece in counts else known[piece] for piece in each]) for each in pieces]
-    if len(known) > _KEPT_WORDS:
-        _words.cache_clear()  # a new mapping: another thread may be reading this one
-    known.update(item for item in counts.items() if len(item[0]) <= LONGEST)
-    return found
-
-
-def _is_simple(text: str) -> bool:
-    return _SIMPLE.fullmatch(text) is not None and not _SPECIAL.search(text)
-
-
-@lru_cache(None)
-def _words() -> dict[str, int]:
-    """Return the kept counts of words."""
-    return {}
 
 
 def _encodings(text: str) -> Iterator[tuple[int, "Encoding"]]:

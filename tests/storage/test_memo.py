@@ -37,19 +37,6 @@ def test_many_writers_at_once(tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*) FROM results").fetchone() == (800,)
 
 
-def test_what_was_written_while_the_file_was_kept_open_is_whole_afterwards(tmp_path: Path) -> None:
-    path = tmp_path / "memo.sqlite"
-    log = Path(f"{path}-wal")
-    memo = Memo(path)
-    with memo.kept_open():
-        Memo(path).put_many("reply", {"a": b"1"})
-        assert log.stat().st_size, "no writer copies the log into the file"
-        assert memo.get_many("reply", ["a"]) == {"a": b"1"}
-        memo.compact()  # a file that is kept open is not in use
-    assert not log.exists()
-    assert MemoReader(path).get_many("reply", ["a"]) == {"a": b"1"}
-
-
 def test_a_long_log_is_emptied_once_no_reader_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("conspectus.storage.memo._LONGEST_LOG", 100_000)
     memo, log = Memo(tmp_path / "memo.sqlite"), tmp_path / "memo.sqlite-wal"

@@ -16,10 +16,10 @@ from typing import Literal, TypeVar
 
 from conspectus.pipelines.evaluation.graphqa.scores import begins_with, hit_at_1, lenient
 from conspectus.query.methods.gretriever.soft.checkpoint import SEPARATOR
-from conspectus.query.types.textual_graph import Table, TextualEdge, TextualGraph
+from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
 from conspectus.storage.records import Failure
-from conspectus.storage.text.tokens import count_each, count_tokens
+from conspectus.storage.text.tokens import count_tokens
 from pydantic import ValidationError
 
 Item = TypeVar("Item")
@@ -159,7 +159,6 @@ def collected(
     InputError, about `place`, if a part has no question, if there are too few to divide, or if more than a twentieth
     cannot be read.
     """
-    sizes = Sizes()
     before: list[Size] = []
     after: list[Size] = []
     found: list[list[_Kept]] = []
@@ -170,8 +169,8 @@ def collected(
         for row in part:
             if isinstance(row, CutQuestion):
                 found[-1].append((row.group, row.question))
-                before.append(sizes.of(row.whole))
-                after.append(sizes.of(row.question.graph))
+                before.append(size_of(row.whole))
+                after.append(size_of(row.question.graph))
             elif isinstance(row, Failure):
                 failures.append(row)
             else:
@@ -230,29 +229,6 @@ def _mean(sizes: Sequence[Size]) -> Size:
     return Size(*(sum(column) / len(sizes) for column in zip(*map(astuple, sizes), strict=True)))
 
 
-_MOST_KNOWN = 1_000_000
-
-
-class Sizes:
-    """Computes sizes of graphs, and caches the token counts of texts."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, int] = {}
-        self._headers = count_tokens(TextualGraph((), ()).to_text())
-
-    def of(self, graph: TextualGraph) -> Size:
-        """Return the size of a graph, including the tokens of `graph.to_text()`."""
-        numbers = [str(number) for number in range(len(graph.nodes))]
-        self._count([*numbers, *graph.nodes, *(edge.text for edge in graph.edges)])
-        known = self._known
-        # Commas and line ends separate tokens, so a row has the tokens of its fields and one for each comma.
-        tokens = self._headers + sum(known[number] + 1 for number in numbers) + sum(known[text] for text in graph.nodes)
-        for edge in graph.edges:
-            tokens += known[numbers[edge.source]] + known[edge.text] + known[numbers[edge.target]] + 2
-        return Size(len(graph.nodes), len(graph.edges), tokens)
-
-    def _count(self, texts: list[str]) -> None:
-        if len(self._known) > _MOST_KNOWN:
-            self._known = {}
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        self._known |= zip(new, count_each(str(Table(((item,),))) for item in new), strict=True)
+def size_of(graph: TextualGraph) -> Size:
+    """Return the size of a graph, including the tokens of `graph.to_text()`."""
+    return Size(len(graph.nodes), len(graph.edges), count_tokens(graph.to_text()))

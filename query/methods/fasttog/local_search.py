@@ -104,7 +104,7 @@ class CommunitySearch:
         ends = np.stack([around.sources, around.targets])
         inner = np.isin(ends, outside).all(axis=0)
         graph = small_graph(len(outside), np.searchsorted(outside, ends[:, inner]).T)
-        partition = louvain(graph, self.settings.max_community_size, _SEED)
+        partition = louvain(graph, self.settings.max_community_size)
         values = community_modularity(graph, partition)
         found, seen, apart = list[tuple[float, CommunityCandidate]](), 0, 0
         held = _relations_of(ends, outside, partition)

@@ -16,7 +16,7 @@ from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedS
 from conspectus.query.walk.graph import KnowledgeGraph, around, open_graph, predicate_vectors, spoken
 from conspectus.storage.arrays import Floats, Ints, Vectors, distinct
 from conspectus.storage.graph.pcst import prize_collecting_tree
-from conspectus.storage.index import per_index
+from conspectus.storage.records import Entity, Relation
 from conspectus.storage.text.names import words
 
 _HOPS = 2  # from the starts; a third hop would reach most of a graph
@@ -164,20 +164,10 @@ def _carried_rows(context: Context, kept: CarriedPrizes) -> tuple[dict[int, floa
     """Return the carried-over prizes by entity and relation row, best first, without ids that no longer exist."""
     if not kept.nodes and not kept.relations:
         return {}, {}
-    entities, relations = _rows_by_id(context)
+    entities, relations = context.index.ids(Entity), context.index.ids(Relation)
     return (
         {entities[id_]: prize for id_, prize in kept.nodes if id_ in entities},
         {relations[id_]: prize for id_, prize in kept.relations if id_ in relations},
-    )
-
-
-@per_index
-def _rows_by_id(context: Context) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the rows of entities and of relations by their ids."""
-    graph = open_graph(context)
-    return (
-        {id_: row for row, id_ in enumerate(graph.entity_ids)},
-        {id_: row for row, id_ in enumerate(graph.relation_ids)},
     )
 
 

@@ -150,10 +150,3 @@ def test_names_that_the_model_cannot_read_are_not_joined() -> None:
     pairs = {(pair.source_id, pair.target_id) for pair in found}
     assert ("c", "d") in pairs
     assert not {("a", "b"), ("e", "f"), ("a", "e"), ("b", "f")} & pairs
-
-
-def test_what_does_not_belong_together_is_refused() -> None:
-    with pytest.raises(ValueError, match="2 ids, 1 names and 2 vectors"):
-        find_synonyms(["a", "b"], ["x"], np.eye(2, dtype=np.float32), SynonymSettings(), seed=7)
-    with pytest.raises(ValueError, match="occurs twice"):
-        find_synonyms(["a", "a"], ["x", "y"], np.eye(2, dtype=np.float32), SynonymSettings(), seed=7)

@@ -120,9 +120,7 @@ def test_a_change_moves_only_what_is_near() -> None:
         assert len(sets(hierarchy, level) - sets(new, level)) <= 8
     home = next(each for each in groups_at(new, 0) if n_nodes in each.members)
     assert {0, 1, 2} <= set(home.members.tolist())
-    best, found = (
-        modularity(now.n_nodes, now.lower, now.upper, now.weights, each.levels[0]) for each in (fresh(now, 10), new)
-    )
+    best, found = (modularity(now, each.levels[0]) for each in (fresh(now, 10), new))
     assert found > 0.99 * best
 
 
@@ -132,7 +130,7 @@ def test_losses_are_shares_of_modularity_by_level() -> None:
     good = fresh(edges, 30)
     labels = np.arange(24) // 12
     bad = updated_leiden(edges, [labels], np.zeros(24, bool), seed=1, max_cluster_size=30)
-    best, worst = (modularity(24, edges.lower, edges.upper, edges.weights, each.levels[0]) for each in (good, bad))
+    best, worst = (modularity(edges, each.levels[0]) for each in (good, bad))
     assert best > worst
     assert losses(good, bad, edges) == [(best - worst) / best]
     assert losses(good, good, edges) == [0]

@@ -6,8 +6,8 @@ import pytest
 from conspectus.storage.arrays import Floats
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.graph.pagerank import power_iteration
-from conspectus.storage.graph.ppr_paths import begun_mass, carried, top_paths
+from conspectus.storage.graph.pagerank import begun_mass, power_iteration
+from conspectus.storage.graph.ppr_paths import carried, top_paths
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,7 +46,8 @@ def walks(steps: Floats, end: int, length: int) -> Iterator[tuple[int, ...]]:
 
 
 def begun(graph: Adjacency, restart: Floats, damping: float) -> dict[int, float]:
-    return begun_mass(graph, np.arange(graph.n_nodes), restart, damping)
+    nodes, masses = begun_mass(graph, np.arange(graph.n_nodes), restart, damping)
+    return dict(zip(nodes.tolist(), masses.tolist(), strict=True))
 
 
 @given(cases())

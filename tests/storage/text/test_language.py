@@ -1,8 +1,5 @@
 """Languages: of documents, of questions, and of texts without one."""
 
-import subprocess
-import sys
-
 import pytest
 from conspectus.storage.text.language import (
     detect,
@@ -68,13 +65,3 @@ def test_texts_in_other_languages_than_the_packaged_encoders_are_told() -> None:
     assert "for another encoder" in unknown_to_encoder("universal-sentence-encoder-multilingual-3", ["el", "hi"])
     assert not unknown_to_encoder("all-MiniLM-L6-v2", [])
     assert not unknown_to_encoder("/models/multilingual", ["de"])
-
-
-def test_texts_are_detected_while_the_model_is_still_being_loaded() -> None:
-    program = (
-        "from conspectus.storage.text import language\n"
-        "language.begin_to_load()\n"
-        "print(language.detect('The lamp of the harbour is lit.'), language._loaded.cache_info().misses)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert done.stdout.split() == ["en", "1"], "loaded once"

@@ -28,5 +28,9 @@ def test_postings_in_memory_and_mapped_are_those_of_a_dictionary(pairs: list[tup
                 assert (key in found) == (key in rows)
                 assert found.count(key) == len(rows.get(key, ()))
                 assert found.starting(key[:2]) == sorted(each for each in rows if each.startswith(key[:2]))
+            shared = sorted(own for own in rows.values() if 2 <= len(own) <= 3)
+            assert found.shared(3) == shared
+            assert found.begins("a") == any(key.startswith("a") for key in rows)
+            assert found.with_keys_of(made) == sorted({row for own in rows.values() for row in own})
         mapped.save(again)
         assert path.read_bytes() == again.read_bytes()

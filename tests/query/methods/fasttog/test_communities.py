@@ -11,9 +11,9 @@ from conspectus.query.methods.fasttog.communities import (
     community_modularity,
     louvain,
     members,
-    numbered,
     small_graph,
 )
+from conspectus.storage.graph.incremental_leiden import numbered
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,8 +41,8 @@ def largest(partition: np.ndarray) -> int:
 def test_graphs_without_edges_or_nodes_are_divided_too() -> None:
     for size in (0, 1, 5):
         graph = small_graph(size, [])
-        assert largest(louvain(graph, 4, 7)) <= min(size, 4)
-        assert len(louvain(graph, None, 7)) == size
+        assert largest(louvain(graph, 4)) <= min(size, 4)
+        assert len(louvain(graph)) == size
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -58,7 +58,7 @@ def test_modularity_is_that_of_networkx(seed: int) -> None:
 def test_louvain_is_as_good_as_igraph_where_the_communities_are_no_clear_ones(seed: int) -> None:
     graph = nx.gnm_random_graph(60, 150, seed=seed)
     small = of(graph)
-    ours = max(modularity(small, louvain(small, None, each)) for each in range(3))
+    ours = modularity(small, louvain(small))
     reference = igraph.Graph.from_networkx(graph)
     random.seed(seed)  # igraph draws from it
     theirs = np.mean([reference.community_multilevel().modularity for _ in range(10)])
@@ -67,9 +67,9 @@ def test_louvain_is_as_good_as_igraph_where_the_communities_are_no_clear_ones(se
 
 def test_clear_communities_are_found() -> None:
     cliques = nx.ring_of_cliques(6, 4)
-    found = louvain(of(cliques), 4, 7)
+    found = louvain(of(cliques), 4)
     assert sets(found) == {frozenset(range(at, at + 4)) for at in range(0, 24, 4)}
-    assert sets(louvain(of(planted(3)), None, 7)) == {frozenset(range(at, at + 8)) for at in range(0, 40, 8)}
+    assert sets(louvain(of(planted(3)))) == {frozenset(range(at, at + 8)) for at in range(0, 40, 8)}
 
 
 @given(st.integers(1, 12).flatmap(lambda size: st.tuples(
@@ -80,7 +80,7 @@ def test_a_bound_of_one_gives_single_nodes_and_communities_stay_connected(
 ) -> None:
     size, pairs = given
     graph = small_graph(size, pairs)
-    assert len(sets(louvain(graph, 1, 7))) == size
+    assert len(sets(louvain(graph, 1))) == size
     drawn = nx.Graph(graph.edges.tolist())
     drawn.add_nodes_from(range(size))
     wholes = [set(each) for each in nx.connected_components(drawn)]

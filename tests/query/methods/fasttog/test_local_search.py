@@ -59,5 +59,5 @@ def test_coarse_pruning_keeps_the_highest_modularity(whole: KnowledgeGraph, monk
     assert few.kept == everything.kept[:1]
     assert few.pruned == everything.kept[1:]
     outside = small_graph(12, [(a - 1, b - 1) for a, _, b in WHOLE if a and b])
-    values = community_modularity(outside, louvain(outside, 3, 7))
+    values = community_modularity(outside, louvain(outside, 3))
     assert few.kept[0].modularity == pytest.approx(values.max())
