@@ -176,23 +176,6 @@ def test_the_extras_of_the_image_exist() -> None:
         assert re.search(rf"^{extra} = \[", project, re.M)
 
 
-def test_the_server_of_the_image_starts_and_is_healthy(index_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program, *words = json.loads(instructions("CMD")[-1])
-    assert program == "conspectus"
-    ports = {"8765": str(free_port())}
-    words = [placed(word.replace("/data/index", str(index_root)), ports) for word in words]
-    monkeypatch.setenv("CONSPECTUS_TOKEN", "")
-    assert conspectus(*words).status == 2
-    env = {**os.environ, "CONSPECTUS_TOKEN": TOKEN}
-    serve = [sys.executable, "-m", "conspectus.cli", *words]
-    server = subprocess.Popen(serve, env=env, stderr=subprocess.DEVNULL, text=True)
-    try:
-        wait_until_healthy(HEALTHCHECK, ports, server)
-    finally:
-        server.terminate()
-        assert server.wait(LIMIT) in (0, -15)
-
-
 def test_all_services_work_with_no_more_than_they_are_given(tmp_path: Path) -> None:
     if shutil.which("unshare") is None or subprocess.run([*OUTSIDE, "mount -t tmpfs tmpfs /mnt"]).returncode:
         pytest.skip("this machine lets nobody mount in a namespace of their own")
@@ -229,11 +212,14 @@ def test_all_services_work_with_no_more_than_they_are_given(tmp_path: Path) -> N
     "given", [{}, {"CONSPECTUS_ADMIN_TOKEN": ADMIN, "CONSPECTUS_ALLOW_HOST": "a.example b.example"}]
 )
 def test_what_the_environment_gives_the_server_counts_and_nothing_is_none(
-    given: dict[str, str], index_root: Path, tmp_path: Path
+    given: dict[str, str], index_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert json.loads(instructions("CMD")[-1]) == SERVICES["server"]["command"], "the image starts as the service does"
     shutil.copytree(index_root, tmp_path / "index")
     port = str(free_port())
     words = [placed(word.replace("/data", str(tmp_path)), {"8765": port}) for word in SERVICES["server"]["command"]]
+    monkeypatch.setenv("CONSPECTUS_TOKEN", "")
+    assert conspectus(*words[1:]).status == 2, "without a token nothing is served to other machines"
     env = {**os.environ, **environment("server", CONSPECTUS_TOKEN=TOKEN, **given)}
     with subprocess.Popen([sys.executable, "-m", "conspectus.cli", *words[1:]], env=env, text=True) as server:
         try:
