@@ -1,4 +1,4 @@
-"""The outline of the documents of an index."""
+"""Headings of documents and signs of their structure."""
 
 import json
 from pathlib import Path
@@ -11,9 +11,11 @@ from conspectus.pipelines.build_index import build_index
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Link, Place
 from conspectus.storage.settings import load_settings
+from conspectus.storage.structure.contents_lists import _entries, may_list
 from conspectus.storage.structure.outline import outline, section_spans
+from conspectus.storage.structure.references import _REFERENCE, may_refer
 from conspectus.storage.verify import verify
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.command_line import conspectus
@@ -112,3 +114,20 @@ def test_whatever_levels_say_sections_lie_within_one_another(rows: list[tuple[in
             assert span.parent < number
             assert around.place.level < span.place.level
             assert around.place.start <= span.place.start <= span.end <= around.end
+
+
+WORDS = """section Sect. CHAPITRE appendices apéndice annexe anexo clause Abschnitten abschn. kapiteln Kap.
+    anhang ziffer sección capítulo sezione capitolo §§ pages p. pp. Seiten S. página PAGıNA pág. see Siehe s. voir véase
+    cf. RFC
+    git-rebase(1) plan.xlsx a-b.c ſection \u212aap. zİffer 12 A 3.2 B.1 - . ... title ,""".split()
+PIECES = (*WORDS, "“Night watch”", '"Night watch"', ". . .", ".\u00a0.", " ", "  ", "\n")
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+@example("see the “Night watch”")
+@example("p. 7")
+def test_no_reference_and_no_list_is_missed(text: str) -> None:
+    if _REFERENCE.search(text):
+        assert may_refer(text)
+    if _entries(text):
+        assert may_list(text)
