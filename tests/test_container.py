@@ -69,13 +69,19 @@ def contained(service: str, folder: Path, ports: Mapping[str, str], **given: str
     return subprocess.Popen([*OUTSIDE, CONTAINED, "sh", folder, *run], env=env, stderr=subprocess.PIPE, text=True)
 
 
-def is_healthy(check: Sequence[str], ports: Mapping[str, str], process: subprocess.Popen[str]) -> bool:
-    """Return whether a check of health passes for a process, which must be running."""
-    assert process.poll() is None
+def wait_until_healthy(
+    check: Sequence[str], ports: Mapping[str, str], process: subprocess.Popen[str], seconds: float = LIMIT
+) -> None:
+    """Wait until a check of health passes for a process, which must be running."""
     python, *words = check
     assert python == "python"
     command = [sys.executable, *(placed(word, ports) for word in words)]
-    return subprocess.run(command, capture_output=True).returncode == 0
+
+    def passes() -> bool:
+        assert process.poll() is None
+        return subprocess.run(command, capture_output=True).returncode == 0
+
+    wait_until(passes, seconds, between=0.5)
 
 
 def test_what_is_copied_exists_and_is_not_ignored() -> None:
@@ -170,23 +176,6 @@ def test_the_extras_of_the_image_exist() -> None:
         assert re.search(rf"^{extra} = \[", project, re.M)
 
 
-def test_the_server_of_the_image_starts_and_is_healthy(index_root: Path) -> None:
-    program, *words = json.loads(instructions("CMD")[-1])
-    assert program == "conspectus"
-    ports = {"8765": str(free_port())}
-    words = [placed(word.replace("/data/index", str(index_root)), ports) for word in words]
-    env = {**os.environ, "CONSPECTUS_TOKEN": TOKEN}
-    serve = [sys.executable, "-m", "conspectus.cli", *words]
-    without = subprocess.run(serve, env={**env, "CONSPECTUS_TOKEN": ""}, capture_output=True, text=True)
-    assert without.returncode == 2
-    server = subprocess.Popen(serve, env=env, stderr=subprocess.DEVNULL, text=True)
-    try:
-        wait_until(lambda: is_healthy(HEALTHCHECK, ports, server))
-    finally:
-        server.terminate()
-        assert server.wait(LIMIT) in (0, -15)
-
-
 def test_all_services_work_with_no_more_than_they_are_given(tmp_path: Path) -> None:
     if shutil.which("unshare") is None or subprocess.run([*OUTSIDE, "mount -t tmpfs tmpfs /mnt"]).returncode:
         pytest.skip("this machine lets nobody mount in a namespace of their own")
@@ -196,7 +185,7 @@ def test_all_services_work_with_no_more_than_they_are_given(tmp_path: Path) -> N
     (tmp_path / "documents" / "a.md").write_text("Otto Brand left Port Alma for North Bay.", "utf-8")
     prefect = contained("prefect", tmp_path / "of prefect", ports)
     try:
-        wait_until(lambda: is_healthy(SERVICES["prefect"]["healthcheck"]["test"][1:], ports, prefect), 5 * LIMIT)
+        wait_until_healthy(SERVICES["prefect"]["healthcheck"]["test"][1:], ports, prefect, 5 * LIMIT)
         early = contained("server", tmp_path, ports, CONSPECTUS_TOKEN=TOKEN)
         assert "build one with: conspectus index" in early.communicate(timeout=LIMIT)[1]
         assert early.returncode == 4
@@ -209,7 +198,7 @@ def test_all_services_work_with_no_more_than_they_are_given(tmp_path: Path) -> N
         prefect.communicate(timeout=LIMIT)
     server = contained("server", tmp_path, ports, CONSPECTUS_TOKEN=TOKEN)
     try:
-        wait_until(lambda: is_healthy(HEALTHCHECK, ports, server))
+        wait_until_healthy(HEALTHCHECK, ports, server)
         headers = {"authorization": f"Bearer {TOKEN}"}
         url = f"http://127.0.0.1:{ports['8765']}/v1/indexes/index/ask"
         asked = httpx.post(url, json={"question": "Who left Port Alma?"}, headers=headers, timeout=LIMIT)
@@ -223,15 +212,18 @@ def test_all_services_work_with_no_more_than_they_are_given(tmp_path: Path) -> N
     "given", [{}, {"CONSPECTUS_ADMIN_TOKEN": ADMIN, "CONSPECTUS_ALLOW_HOST": "a.example b.example"}]
 )
 def test_what_the_environment_gives_the_server_counts_and_nothing_is_none(
-    given: dict[str, str], index_root: Path, tmp_path: Path
+    given: dict[str, str], index_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert json.loads(instructions("CMD")[-1]) == SERVICES["server"]["command"], "the image starts as the service does"
     shutil.copytree(index_root, tmp_path / "index")
     port = str(free_port())
     words = [placed(word.replace("/data", str(tmp_path)), {"8765": port}) for word in SERVICES["server"]["command"]]
+    monkeypatch.setenv("CONSPECTUS_TOKEN", "")
+    assert conspectus(*words[1:]).status == 2, "without a token nothing is served to other machines"
     env = {**os.environ, **environment("server", CONSPECTUS_TOKEN=TOKEN, **given)}
     with subprocess.Popen([sys.executable, "-m", "conspectus.cli", *words[1:]], env=env, text=True) as server:
         try:
-            wait_until(lambda: is_healthy(HEALTHCHECK, {"8765": port}, server))
+            wait_until_healthy(HEALTHCHECK, {"8765": port}, server)
             url = f"http://127.0.0.1:{port}"
             for host in ("a.example", "b.example"):
                 assert httpx.get(f"{url}/livez", headers={"host": host}).status_code == (200 if given else 421)

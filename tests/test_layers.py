@@ -91,7 +91,7 @@ def test_asking_imports_only_what_it_uses(sample_root: Path) -> None:
     unused += ["fastapi", "starlette", "uvicorn", "mcp"]
     unused += ["conspectus.query.graph_question", "conspectus.query.methods.tog", "conspectus.query.filter.view"]
     unused += ["conspectus.query.methods.graphrag", "conspectus.query.conversation.follow_up", "conspectus.pipelines"]
-    unused += ["conspectus.query.answer_writing.generative", "conspectus.query.citations.streaming"]
+    unused += ["conspectus.query.answer_writing.generative", "conspectus.query.citations.answer_text"]
     code = (
         "import sys, conspectus\n"
         "index = conspectus.open(sys.argv[1])\n"

@@ -17,12 +17,15 @@ HELD = 600.0
 """Seconds that a fake server keeps a call waiting whose caller is ended, or which is released, before."""
 
 
-def wait_until(true: Callable[[], object], seconds: float = LIMIT) -> None:
-    """Wait until something is true; AssertionError where it does not become so."""
+def wait_until(true: Callable[[], object], seconds: float = LIMIT, between: float = 0.02) -> None:
+    """Wait until something is true; AssertionError where it does not become so.
+
+    `between` are the seconds until it is asked again: more where asking starts a program.
+    """
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not become true in time"
-        time.sleep(0.02)
+        time.sleep(between)
 
 
 def free_port() -> int:

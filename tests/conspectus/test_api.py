@@ -1,7 +1,6 @@
 """Everything the command line does, in a line or two of Python."""
 
 import asyncio
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -30,15 +29,6 @@ def test_build_takes_one_input_or_several(tmp_path: Path) -> None:
     assert {each.title for each in both.retrieve("polonium Oxford").passages} == {"first", "second"}
     assert both.verify() == []
     assert [each.title for each in one.retrieve("polonium Oxford").passages] == ["first"], "it keeps its version"
-
-
-def test_answers_cite_what_stands_in_the_documents(index: conspectus.Index) -> None:
-    answer = index.ask(QUESTION)
-    assert answer.known
-    assert "Nadia Frey" in answer.text
-    texts = {each.id: each.text for each in index.context.index.rows(Document)}
-    for citation in answer.citations:
-        assert texts[citation.document_id][citation.start : citation.end] == citation.quote
 
 
 def test_it_works_where_a_loop_is_running_already(index: conspectus.Index) -> None:
@@ -77,14 +67,6 @@ def test_mistakes_are_errors_of_one_family(index: conspectus.Index, tmp_path: Pa
         conspectus.open(tmp_path)
     assert issubclass(UnknownMethod, conspectus.ConspectusError)
     assert issubclass(IndexNotFound, conspectus.ConspectusError)
-
-
-def test_verify_says_what_is_wrong(index_root: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(index_root, copy)
-    assert conspectus.open(copy).verify() == []
-    next(copy.glob("versions/*/chunks.parquet")).unlink()
-    assert [each.where for each in conspectus.open(copy).verify()] == ["chunks.parquet"]
 
 
 def test_documents_from_memory_are_built_and_added(tmp_path: Path) -> None:

@@ -329,37 +329,6 @@ def test_too_many_failures_are_published_with_status_5(corpus: Path) -> None:
     assert "1 failure (1 of 3 documents)" in allowed.out
 
 
-def test_evaluate_prints_a_table_and_writes_the_json(tmp_path: Path) -> None:
-    suite = tmp_path / "suite"
-    suite.mkdir()
-    rows = [
-        {"id": "a", "title": "Marie Curie", "text": "Marie Curie discovered polonium."},
-        {"id": "b", "title": "Oxford", "text": "Oxford is a city in England."},
-    ]
-    (suite / "corpus.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    question = {"id": "q", "question": "Who discovered polonium?", "answers": ["Curie"], "supporting": ["a"]}
-    (suite / "questions.jsonl").write_text(json.dumps(question), "utf-8")
-    before = sorted(suite.rglob("*"))
-    done = conspectus(
-        "evaluate", suite, "--methods", "bm25, ppr", "--k", "1,2", "--json", "result.json", "--quiet",
-        "--set", "extraction.pipeline=regex",
-    )  # fmt: skip
-    assert (done.status, done.err) == (0, "")
-    assert done.out.splitlines()[0].split() == [
-        "method", "recall@1", "all@1", "recall@2", "all@2", "s/question", "median", "s",
-    ]  # fmt: skip
-    result = json.loads((tmp_path / "result.json").read_text("utf-8"))
-    assert set(result["methods"]) == {"bm25", "ppr"}
-    assert result["methods"]["bm25"]["recall@1"]["mean"] == 1
-    assert sorted(suite.rglob("*")) == before, "the suite is never written to"
-    assert list((tmp_path / ".conspectus" / "suites").iterdir()), "its index is kept"
-    for missing in ("questions.jsonl", "corpus.jsonl"):
-        (suite / missing).unlink()
-        done = conspectus("evaluate", suite)
-        assert (done.status, done.out) == (3, "")
-        assert missing in done.err
-
-
 def test_an_api_that_does_not_answer_is_named(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     done = conspectus_apart("index", corpus)

@@ -85,6 +85,7 @@ def test_answers_are_measured(tmp_path: Path) -> None:
     write_rows(suite / "corpus.jsonl", [{"id": "a", "title": "Marie Curie", "text": text}])
     question = {"id": "q", "question": "Who discovered polonium?", "answers": ["Marie Curie"], "supporting": ["a"]}
     write_rows(suite / "questions.jsonl", [question, {"id": "r", "question": "Why?", "supporting": ["a"]}])
+    before = sorted(suite.rglob("*"))
     done = conspectus(
         "evaluate", suite, "--methods", "bm25,global:c0", "--k", "1", "--answers", "--json", "result.json", "--quiet",
         "--set", "extraction.pipeline=regex",
@@ -100,3 +101,10 @@ def test_answers_are_measured(tmp_path: Path) -> None:
     assert result["methods"]["bm25"]["coverage_words"]["mean"] == 1
     assert "recall@1" not in result["methods"]["global:c0"]
     assert "rougeL" in result["methods"]["global:c0"]
+    assert sorted(suite.rglob("*")) == before, "the suite is never written to"
+    assert list((tmp_path / ".conspectus" / "suites").iterdir()), "its index is kept"
+    for missing in ("questions.jsonl", "corpus.jsonl"):
+        (suite / missing).unlink()
+        done = conspectus("evaluate", suite)
+        assert (done.status, done.out) == (3, "")
+        assert missing in done.err

@@ -1,6 +1,6 @@
 """A build on a real Dask scheduler with worker processes gives the index of a build without one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -14,7 +14,7 @@ from distributed import Client
 
 from benchmarks.fake_server import FakeServer
 from tests.command_line import conspectus
-from tests.end_to_end.dask_cluster import checksums, cluster
+from tests.end_to_end.dask_cluster import Cluster, checksums, cluster
 from tests.waiting import LIMIT
 
 NAMES = ("Aldis", "Brenna", "Corvin", "Dagny", "Edda", "Falk", "Greta", "Hauke")
@@ -43,8 +43,52 @@ def without_dask(notes: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
     return checksums(index)
 
 
-def test_a_build_outlives_workers_that_are_killed(notes: Path, without_dask: dict[str, str], tmp_path: Path) -> None:
-    with cluster(tmp_path, 2) as dask, Client(dask.address, set_as_default=False) as client:
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A scheduler, to which tests add the workers that they need."""
+    with cluster(tmp_path_factory.mktemp("dask"), 0) as made:
+        yield made
+
+
+def with_workers(dask: Cluster, number: int) -> Client:
+    """Return a client of the scheduler once it has so many workers."""
+    while len(dask.workers) < number:
+        dask.add_worker()
+    client = Client(dask.address, set_as_default=False)
+    client.wait_for_workers(number, timeout=LIMIT)
+    return client
+
+
+def test_without_workers_a_build_ends_with_what_to_start(
+    dask: Cluster, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not dask.workers, "this test comes first"
+    monkeypatch.setattr("conspectus.pipelines.dask_runner.NO_WORKERS_SECONDS", 1.5)
+    with pytest.raises(SettingsError, match="start one with `dask worker"):
+        build_index([notes], tmp_path / "index", settings(runner=dask.runner))
+
+
+def test_calls_of_a_server_are_made_by_the_driver_and_once(dask: Cluster, notes: Path, tmp_path: Path) -> None:
+    with FakeServer() as server, with_workers(dask, 1):
+        chosen = load_settings(
+            None,
+            {
+                "build": {"shard_size": 5, "runner": dask.runner},
+                "extraction": {"pipeline": "regex"},
+                "embedding": {"provider": "endpoint", "model": "m"},
+                "embedding_server": {"base_url": server.url},
+            },
+        )
+        build_index([notes], tmp_path / "index", chosen)
+        texts = [text for row in server.requests for text in (row.body or {})["input"]]
+    assert texts
+    assert len(texts) == len(set(texts))
+
+
+def test_a_build_outlives_workers_that_are_killed(
+    dask: Cluster, notes: Path, without_dask: dict[str, str], tmp_path: Path
+) -> None:
+    with with_workers(dask, 2) as client:
         killed: list[int] = []
         told: list[tuple[str, int, int]] = []
 
@@ -64,23 +108,6 @@ def test_a_build_outlives_workers_that_are_killed(notes: Path, without_dask: dic
     assert not list((tmp_path / "index" / "cache" / FOLDER).iterdir()), "files of shards are deleted"
 
 
-def test_calls_of_a_server_are_made_by_the_driver_and_once(notes: Path, tmp_path: Path) -> None:
-    with FakeServer() as server, cluster(tmp_path, 1) as dask:
-        chosen = load_settings(
-            None,
-            {
-                "build": {"shard_size": 5, "runner": dask.runner},
-                "extraction": {"pipeline": "regex"},
-                "embedding": {"provider": "endpoint", "model": "m"},
-                "embedding_server": {"base_url": server.url},
-            },
-        )
-        build_index([notes], tmp_path / "index", chosen)
-        texts = [text for row in server.requests for text in (row.body or {})["input"]]
-    assert texts
-    assert len(texts) == len(set(texts))
-
-
 def test_a_scheduler_that_is_not_there_is_one_clear_error(
     notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,14 +117,6 @@ def test_a_scheduler_that_is_not_there_is_one_clear_error(
     assert done.err.strip().endswith(
         "no Dask scheduler answers at dask://127.0.0.1:9 (build.runner): start one with `dask scheduler`"
     )
-
-
-def test_without_workers_a_build_ends_with_what_to_start(
-    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("conspectus.pipelines.dask_runner.NO_WORKERS_SECONDS", 1.5)
-    with cluster(tmp_path, 0) as dask, pytest.raises(SettingsError, match="start one with `dask worker"):
-        build_index([notes], tmp_path / "index", settings(runner=dask.runner))
 
 
 def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path: Path) -> None:

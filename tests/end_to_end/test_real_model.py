@@ -48,7 +48,8 @@ def index(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Index
     for name, text in PAGES.items():
         pages.joinpath(name).write_text(text, "utf-8")
     folder = tmp_path_factory.mktemp("index") / "index"
-    build([pages], folder, settings)
+    brief = settings.llm.model_copy(update={"max_output_tokens": 80})  # all that is checked of a build
+    build([pages], folder, settings.model_copy(update={"llm": brief}))
     return open_index(folder, settings)
 
 

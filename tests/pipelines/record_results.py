@@ -2,7 +2,7 @@
 
     python -m tests.pipelines.record_results
 
-writes them to `step_results.json`, with which `test_step_versions.py` compares.
+writes them to `step_results.json`, with which `test_build_index.py` compares.
 """
 
 import json

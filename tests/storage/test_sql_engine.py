@@ -1,17 +1,27 @@
-"""What SQL computes is what Python computes."""
+"""Engines and threads: SQL, the threads of BLAS, and calls that are given up."""
 
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from contextvars import copy_context
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from conspectus.query.context import Context
 from conspectus.storage import sql_engine
+from conspectus.storage.blas_threads import one_blas_thread
+from conspectus.storage.cancellation import Cancellation
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import entity_id, mention_id, short_id
-from conspectus.storage.records import Link
+from conspectus.storage.index import StoredIndex
+from conspectus.storage.records import Chunk, Entity, Link
 from conspectus.storage.spilled import SPILLED, spilling_to
 from conspectus.storage.sql_engine import Engine
+from conspectus.storage.text.postings import PostingsMaker, TextColumn
 from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
 
 TEXTS = st.lists(st.text(st.characters(blacklist_categories=["Cs"]) | st.sampled_from(" \t\x0b\x1f\x85\u2003")))
 PLACE = st.none() | st.integers(0, 1 << 40)
@@ -79,3 +89,46 @@ def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_file_and_no_extension_is_opened(statement: str) -> None:
     with Engine() as engine, pytest.raises(Exception, match=r"disabled|not found|Extension"):
         engine.run(statement)
+
+
+def blas_threads() -> set[int]:
+    return {
+        each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas" and "numpy" in each["filepath"]
+    }
+
+
+def test_the_limit_holds_until_the_last_one_leaves() -> None:
+    assert np.ones((2, 2)) @ np.ones(2) is not None
+    with threadpool_limits(limits=2, user_api="blas"):
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas_threads() == {1}
+        second.__exit__(None, None, None)
+        assert blas_threads() == {2}
+
+
+READS: dict[str, Callable[[Context], object]] = {
+    "a row": lambda context: context.index.each(Chunk)[0],
+    "rows": lambda context: list(context.index.each(Chunk)),
+    "a table": lambda context: context.index.rows(Entity),
+    "names": lambda context: list(TextColumn(lambda: context.index.arrow(Entity, "name").column("name"))),
+    "words of names": lambda _: PostingsMaker().add("ferry", 1),
+    "vectors of texts": lambda context: context.embedder.embed(["The ferry leaves at six."]),
+}
+
+
+@pytest.mark.parametrize("what", READS)
+def test_what_nobody_waits_for_any_more_is_not_read(what: str, sample_context: Context) -> None:
+    opened = Context(StoredIndex.open(sample_context.index.root), sample_context.settings)
+    READS[what](opened)
+
+    def read() -> None:
+        stopped = Cancellation()
+        stopped.enter()
+        stopped.cancel()
+        with pytest.raises(CancelledError):
+            READS[what](Context(StoredIndex.open(opened.index.root), opened.settings))
+
+    copy_context().run(read)

@@ -62,14 +62,6 @@ def test_what_is_not_there_is_not_drawn(index: conspectus.Index, answer: Answer)
         index.draw(replace(answer, evidence=replace(answer.evidence, subgraph=empty)))
 
 
-def test_the_command_line_draws(root: Path, tmp_path: Path) -> None:
-    path = tmp_path / "graph.svg"
-    done = command("ask", QUESTION, "--method", "gretriever", "--index", str(root), "--show", str(path))
-    assert done.status == 0, done.err
-    assert "Drama [1]" in done.out
-    assert path.read_text("utf-8").startswith("<svg")
-
-
 def test_the_command_line_draws_pixels(root: Path, tmp_path: Path) -> None:
     path = tmp_path / "graph.png"
     done = command("ask", QUESTION, "--method", "gretriever", "--index", str(root), "--show", str(path))

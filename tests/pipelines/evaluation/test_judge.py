@@ -13,7 +13,6 @@ from conspectus.pipelines.evaluation.judge import (
     Judgement,
     Match,
     answer_all,
-    as_json,
     judge,
     summed_up,
 )
@@ -153,14 +152,3 @@ def test_an_answer_that_fails_is_a_failure(sample_context: Context) -> None:
         texts, failures = asyncio.run(answer_all(served, ["ppr"], QUESTIONS[:1]))
     assert not texts
     assert [(each.item_id, each.reason) for each in failures] == [("ppr: q0", "no answer could be had")]
-
-
-def test_the_json() -> None:
-    found, _ = judged(fair, 1)
-    written = json.loads(json.dumps(as_json(found)))
-    assert written["methods"] == list(METHODS)
-    assert (written["questions"], written["repeats"], written["failures"]) == (2, 1, [])
-    assert list(written["criteria"]) == list(CRITERIA)
-    one = written["criteria"]["diversity"]
-    assert one["win_rates"]["good"] == {other: {"mean": 1, "low": 1, "high": 1} for other in ("bad", "worse")}
-    assert one["reliable"] is True

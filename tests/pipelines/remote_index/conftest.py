@@ -6,7 +6,7 @@ import pytest
 from tests.pipelines.remote_index.stores import Server, on_machine, on_server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     running = Server()
     yield running

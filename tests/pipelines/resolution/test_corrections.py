@@ -1,6 +1,6 @@
 """Corrections: the file, what they change, and that an index is then what texts that say so give."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +62,23 @@ def settings_of(place: Path, how: Mapping[str, Mapping[str, object]], correction
     return load_settings(overrides={**how, "build": {"corrections": str(file)}})
 
 
+Plain = Callable[..., StoredIndex]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Plain:
+    """Return the index of texts without corrections; it is made once for each way of extracting, and only read."""
+    made: dict[str, StoredIndex] = {}
+
+    def of(how: Mapping[str, Mapping[str, object]], texts: Mapping[str, str] = TEXTS) -> StoredIndex:
+        key = repr((how, texts))
+        if key not in made:
+            made[key] = built(tmp_path_factory.mktemp("plain"), how, "", texts)
+        return made[key]
+
+    return of
+
+
 def entities(index: StoredIndex) -> dict[str, Entity]:
     return {each.name: each for each in index.rows(Entity)}
 
@@ -112,11 +129,12 @@ def assert_equal(one: tuple[list[Entity], list[Relation]], other: tuple[list[Ent
     ids=["rename", "merge", "same", "new name"],
 )
 def test_the_tables_are_those_of_texts_that_say_so(
-    tmp_path: Path, how: dict[str, dict[str, object]], corrections: str, old: str, new: str
+    tmp_path: Path, how: dict[str, dict[str, object]], plain: Plain, corrections: str, old: str, new: str
 ) -> None:
     own = built(tmp_path / "corrected", how, corrections)
     said = {name: text.replace(old, new) for name, text in TEXTS.items()}
-    other = built(tmp_path / "said", how, "- type: Hugo Valen\n  is: SHIP\n" if "type" in corrections else "", said)
+    typed = "- type: Hugo Valen\n  is: SHIP\n"
+    other = built(tmp_path / "said", how, typed, said) if "type" in corrections else plain(how, said)
     assert_equal(knowledge(own, (old, new)), knowledge(other))
     assert all(places(own))
 
@@ -135,33 +153,36 @@ def test_a_split_is_that_of_texts_that_say_so(tmp_path: Path, how: dict[str, dic
 
 
 @pytest.mark.parametrize("where", ["document: c.txt", "document: [nothing, c.txt]", "passage: [{chunk}]"])
-def test_a_split_by_document_or_passage(tmp_path: Path, how: dict[str, dict[str, object]], where: str) -> None:
-    plain = built(tmp_path / "plain", how)
-    (chunk,) = (each.id for each in plain.rows(Chunk) if "Mercury" in each.text)
+def test_a_split_by_document_or_passage(
+    tmp_path: Path, how: dict[str, dict[str, object]], plain: Plain, where: str
+) -> None:
+    before = plain(how)
+    (chunk,) = (each.id for each in before.rows(Chunk) if "Mercury" in each.text)
     split = f"- split: Otto Brand\n  into: Otto Brand (god)\n  {where.format(chunk=chunk)}\n"
     index = built(tmp_path / "split", how, split)
     found = entities(index)
     mentions = [each for each in index.rows(Mention) if each.entity_id == found["Otto Brand (god)"].id]
     assert {each.chunk_id for each in mentions} == {chunk}
     assert places(index) == [len(mentions)]
-    assert found["Otto Brand"].frequency == entities(plain)["Otto Brand"].frequency - 1
+    assert found["Otto Brand"].frequency == entities(before)["Otto Brand"].frequency - 1
 
 
-def test_a_forbidden_entity_and_its_relations_are_gone(tmp_path: Path, how: dict[str, dict[str, object]]) -> None:
-    plain = built(tmp_path / "plain", how)
+def test_a_forbidden_entity_and_its_relations_are_gone(
+    tmp_path: Path, how: dict[str, dict[str, object]], plain: Plain
+) -> None:
+    before = plain(how)
     index = built(tmp_path / "forbidden", how, "- forbid: otto BRAND\n- forbid: Nobody\n- forbid: Baker Street\n")
-    assert "Otto Brand" in entities(plain)
+    assert "Otto Brand" in entities(before)
     assert "Otto Brand" not in entities(index)
-    left = {each for each in triples(plain) if not {"Otto Brand", "Baker Street"} & {*each}}
+    left = {each for each in triples(before) if not {"Otto Brand", "Baker Street"} & {*each}}
     assert triples(index) == left
     assert sorted(places(index))[0] == 0 < sorted(places(index))[1]
     ids = {each.id for each in index.rows(Entity)}
     assert all({each.subject_id, each.object_id or each.subject_id} <= ids for each in index.rows(Claim))
 
 
-def test_a_relation_is_forbidden_or_fixed(tmp_path: Path, how: dict[str, dict[str, object]]) -> None:
-    plain = built(tmp_path / "plain", how)
-    stated = sorted(triples(plain))
+def test_a_relation_is_forbidden_or_fixed(tmp_path: Path, how: dict[str, dict[str, object]], plain: Plain) -> None:
+    stated = sorted(triples(plain(how)))
     if how["extraction"] == {"pipeline": "regex"} and "llm" not in how:
         assert not stated  # nothing to correct
         return

@@ -1,12 +1,29 @@
-from collections.abc import Sequence
-from dataclasses import replace
+"""Descriptions of entities: sentences of the documents, or a model's words."""
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
-from conspectus.pipelines.steps.descriptions import quoted
-from conspectus.pipelines.steps.extract.merge import with_descriptions
+import pytest
+from conspectus.pipelines.steps import descriptions as steps
+from conspectus.pipelines.steps.descriptions import DescriptionWriter, quoted
 from conspectus.pipelines.steps.sentences import Sentences, sentences_of
+from conspectus.prompts.client.client import ModelClient
+from conspectus.prompts.language_model import Reply, Request
 from conspectus.query.context import Context
-from conspectus.storage.records import Chunk, Document, Entity, Mention
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Chunk, Document, Entity, Failure, Mention
+from conspectus.storage.settings import LlmSettings
+from conspectus.storage.text.tokens import count_tokens
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
+from tests.tags import inside, prompt_of
 
 TEXT = (
     "Ilse Varga makes films about lakes and boats. It rained. "
@@ -58,9 +75,143 @@ def test_descriptions_of_an_index_are_its_documents_words(context: Context) -> N
     assert np.mean([bool(each.description) for each in entities]) > 0.9
 
 
-def test_descriptions_are_filled_in_in_order() -> None:
-    some = [entity("a"), entity("b")]
-    assert with_descriptions(some, ["", "said"]) == [
-        some[0],
-        replace(some[1], description="said"),
-    ]
+def client(server: FakeServer, memo: Memo | None = None, **settings: Any) -> ModelClient:  # noqa: ANN401
+    return ModelClient(LlmSettings(model="m", base_url=server.url, **settings), memo)
+
+
+def told(
+    model: Any,  # noqa: ANN401
+    descriptions: Mapping[str, list[str]],
+    **limits: int,
+) -> tuple[dict[str, str], list[Failure]]:
+    names = {each: each.upper() for each in descriptions}
+    sources = {each: (f"chunk of {each}",) for each in descriptions}
+    with patch.dict(vars(steps), limits):
+        return asyncio.run(summarised(names, descriptions, model, sources))
+
+
+async def summarised(*given: Any) -> tuple[dict[str, str], list[Failure]]:  # noqa: ANN401
+    summaries = DescriptionWriter(*given)
+    failures = await summaries.all()
+    return summaries.texts, failures
+
+
+def said(description: str) -> str:
+    return json.dumps({"description": description})
+
+
+def listed(prompt: str) -> list[str]:
+    return re.findall(r"^- (.*)$", inside(prompt, "descriptions"), re.M)
+
+
+def test_what_is_short_needs_no_model() -> None:
+    with FakeServer("never") as server:
+        given_texts = {
+            "one": ["A  miser."],
+            "same": ["A miser.", "A\nmiser."],
+            "few": ["of London", "A miser."],
+            "blank": ["", " "],
+            "none": [],
+        }
+        found, failures = told(client(server), given_texts)
+        assert found == {
+            "one": "A miser.",
+            "same": "A miser.",
+            "few": "A miser. of London.",
+            "blank": "",
+            "none": "",
+        }
+        assert (failures, server.requests) == ([], [])
+
+
+def test_the_threshold_is_met_and_not_passed() -> None:
+    exactly = {"a": ["one two.", "three four."]}
+    with FakeServer(said("  A\nsummary. ")) as server:
+        assert told(client(server), exactly, DESCRIPTION_TOKENS=6)[0] == {"a": "one two. three four."}
+        assert server.requests == []
+        assert told(client(server), exactly, DESCRIPTION_TOKENS=5)[0] == {"a": "A summary."}
+        (sent,) = server.requests
+        assert sent.body
+        prompt = prompt_of(sent.body)
+        assert "Thing: A\n" in prompt
+        assert "at most 150 words" in prompt
+        assert listed(prompt) == ["one two.", "three four."]
+
+
+def test_more_than_a_prompt_holds_is_folded_and_nothing_is_left_out() -> None:
+    facts = [f"fact{i:02} is told here in some words." for i in range(60)]
+
+    def keep(request: FakeRequest) -> str:
+        return said(" ".join(sorted(re.findall(r"fact\d\d", request.prompt))))
+
+    with FakeServer(keep) as server:
+        found, failures = told(client(server), {"a": facts}, DESCRIPTION_TOKENS=50, INPUT_TOKENS=150)
+        assert failures == []
+        assert set(found["a"].split()) <= {f"fact{i:02}" for i in range(60)}
+        prompts = [prompt_of(each.body) for each in server.requests if each.body]
+        assert len(prompts) > 4
+        assert all(count_tokens("\n".join(f"- {each}" for each in listed(prompt))) <= 150 for prompt in prompts)
+        first_round = [each for prompt in prompts for each in listed(prompt) if each in facts]
+        assert sorted(first_round) == facts
+
+
+@given(
+    st.lists(
+        st.text(st.sampled_from("ab é한北. "), min_size=1, max_size=120) | st.text(max_size=40), min_size=2, max_size=25
+    ),
+    st.integers(16, 60),
+)
+def test_no_prompt_is_longer_than_allowed_and_it_ends(texts: list[str], most: int) -> None:
+    model: Any = Endless()
+    with patch.multiple(steps, DESCRIPTION_TOKENS=1, INPUT_TOKENS=most):
+        asyncio.run(summarised({"a": "A"}, {"a": texts}, model, {}))
+    for prompt in model.prompts:
+        lines = inside(prompt, "descriptions")
+        assert count_tokens(lines) <= most
+        assert lines.count("\n- ") >= 1, "what is alone is not summed up"
+
+
+class Endless:
+    """Answers with more than it was asked."""
+
+    def __init__(self) -> None:
+        self.prompts: list[str] = []
+
+    async def complete(self, request: Request) -> Reply:
+        self.prompts.append(prompt_of(request))
+        return Reply(said("on and on " * 40), "m", "stop", 1, 1)
+
+
+def test_a_description_longer_than_a_prompt_is_divided_not_cut() -> None:
+    words = [f"w{i}x" for i in range(300)]
+    seen: list[str] = []
+
+    def keep(request: FakeRequest) -> str:
+        seen.extend(re.findall(r"\bw\d+x\b", request.prompt))
+        return said("short.")
+
+    with FakeServer(keep) as server:
+        found, _ = told(client(server), {"a": [" ".join(words), "A."]}, DESCRIPTION_TOKENS=20, INPUT_TOKENS=100)
+        assert found == {"a": "short."}
+        assert sorted(seen) == sorted(words)
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (FakeReply(said("half a")[:-4], finish="length"), "cut off"),
+        (" ", "empty"),
+        ("I'm sorry, but I can't assist with that request.", "no JSON"),
+        (FakeReply("no", status=400), "no"),
+    ],
+)
+def test_one_that_fails_harms_no_other_and_keeps_whole_descriptions(reply: str | FakeReply, reason: str) -> None:
+    texts = ["one two three.", "five six seven eight.", "nine ten."]
+    with FakeServer({"Thing: BAD": reply, "Thing: GOOD": said("Good.")}) as server:
+        found, failures = told(client(server), {"good": texts, "bad": texts}, DESCRIPTION_TOKENS=9)
+        assert found == {"good": "Good.", "bad": "five six seven eight. nine ten."}
+        (failure,) = failures
+        assert (failure.stage, failure.item_id) == ("summarise", "bad")
+        assert reason in failure.detail
+        none_fits, _ = told(client(server), {"bad": texts}, DESCRIPTION_TOKENS=1)
+        assert none_fits == {"bad": "nine ten."}

@@ -56,12 +56,6 @@ def test_relations_of_documents_keep_their_chunks_and_different_predicates_stay_
     assert (alone.chunk_ids, alone.weight, alone.description) == ((), 1.0, "")
 
 
-def test_a_graph_alone() -> None:
-    found = join(Knowledge([], [], []), graph(("a", "p", "b"), ("b", "q", "a"), ("a", "p", "a")))
-    assert [each.degree for each in sorted(found.entities, key=lambda each: each.name)] == [2, 1]
-    assert len(found.relations) == 3
-
-
 def test_what_a_graph_says_stands_before_what_documents_say() -> None:
     said = graph(("Heat", "made by", "Mann"), ("Mann", "lives in", "Rome"))
     heat, mann, rome = (said.names.index(each) for each in ("Heat", "Mann", "Rome"))

@@ -66,16 +66,6 @@ def test_equals_brute_force_whatever_the_blocks(n: int, seed: int, threshold: fl
     assert found == brute_force(ids, vectors, threshold, most)
 
 
-@settings(max_examples=10)
-@given(st.integers(2, 200), st.integers(0, 10_000), st.booleans())
-def test_the_order_of_the_entities_does_not_matter(n: int, seed: int, exact: bool) -> None:
-    ids, names, vectors = shuffled_ids(n, seed), [name_of(i) for i in range(n)], families(n, seed)
-    chosen, limits = SynonymSettings(), {"most": 3, "exact_names": 10_000 if exact else 1}
-    order = np.random.default_rng(seed).permutation(n)
-    again = find_synonyms([ids[i] for i in order], [names[i] for i in order], vectors[order], chosen, seed=7, **limits)
-    assert again == find_synonyms(ids, names, vectors, chosen, seed=7, **limits)
-
-
 def test_partitions_find_nearly_all_and_nothing_else() -> None:
     vectors = families(3000, seed=1, dimension=96, spread=0.11)
     ids, names = shuffled_ids(3000, 1), [name_of(i) for i in range(3000)]

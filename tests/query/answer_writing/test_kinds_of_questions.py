@@ -1,11 +1,17 @@
-"""Kinds of questions that first users ask, each in two languages, over one small folder."""
+"""Kinds of questions that first users ask, over small folders: what is found, and what stands beside it."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import conspectus
+import numpy as np
 import pytest
 from conspectus.api import Index
+from conspectus.query.answer_writing.asked import asked_of
+from conspectus.query.answer_writing.features import STATEMENT_FEATURES
+from conspectus.query.answer_writing.quotes import quotes_for
+from conspectus.query.types import Passage
 
 DOCUMENTS = {
     "plans.md": "# What you get\n\n## Included in the small plan\n\n- disk of 20 GB\n- support by mail\n\n"
@@ -47,13 +53,18 @@ DOCUMENTS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Index:
-    place: Path = tmp_path_factory.mktemp("first")
-    (place / "documents").mkdir()
-    for name, text in DOCUMENTS.items():
+def index_of(factory: pytest.TempPathFactory, texts: Mapping[str, str]) -> Index:
+    """Return the index of a folder of these files."""
+    place: Path = factory.mktemp("folder")
+    for name, text in texts.items():
+        (place / "documents" / name).parent.mkdir(parents=True, exist_ok=True)
         (place / "documents" / name).write_text(text, "utf-8")
     return conspectus.build(place / "documents", place / "index")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    return index_of(tmp_path_factory, DOCUMENTS)
 
 
 @pytest.mark.parametrize(
@@ -130,3 +141,154 @@ def test_lines_of_a_log_are_counted(folder: Index) -> None:
 
 def test_orders_to_a_model_are_quoted_if_they_are_asked_for(folder: Index) -> None:
     assert "Zorb" in folder.ask("Which instructions say who repairs the lift?", "bm25").text
+
+
+STEPS = {
+    "ridge.md": "# The Ridge tent\n\nThe Ridge weighs 2.4 kg. The Ridge was designed by Mael Corrigan.\n",
+    "people.md": "# People\n\nMael Corrigan learned sewing from Agnes Loder. Dilys Okoro keeps the books.\n",
+    "kessel.md": "# Der Kessel von Aubach\n\nDer Kessel von Aubach wurde von Petra Lindner gebaut.\n",
+    "leute.md": "# Leute\n\nPetra Lindner lernte das Schmieden bei Horst Brandt.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    return index_of(tmp_path_factory, STEPS)
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "second"),
+    [
+        ("Who taught the designer of the Ridge to sew?", "designed by Mael Corrigan", "from Agnes Loder"),
+        ("Bei wem lernte der Erbauer des Kessels von Aubach schmieden?", "Petra Lindner gebaut", "bei Horst Brandt"),
+    ],
+)
+def test_a_description_is_read_as_what_it_names(steps: Index, question: str, first: str, second: str) -> None:
+    text = steps.ask(question).text
+    assert first in text
+    assert second in text
+
+
+def test_what_is_not_said_of_the_thing_described_is_declined(steps: Index) -> None:
+    assert "I do not know" in steps.ask("Where was the designer of the Ridge born?").text
+
+
+PAPER = """---
+author: Ilse Brandt, Omar Kettani
+---
+
+# Lichens on slate roofs
+
+## Abstract
+
+We followed 44 slate roofs for six years. Lichens doubled the life of the slates.
+
+## Methods
+
+Roofs were photographed each April. The slates of the north side were weighed.
+
+## Conclusion
+
+Lichens should not be scraped off. Copper strips are of no use.
+
+## Acknowledgements
+
+We thank the parish of Lower Ebb. This work was funded by the Hollis Trust.
+
+## What was not measured
+
+- the wind of winter
+- salt in the air
+- the age of the nails
+"""
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    return index_of(tmp_path_factory, {"lichens.md": PAPER})
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted", "unwanted"),
+    [
+        ("What does the abstract say?", ["44 slate roofs", "doubled"], ["Copper", "parish"]),
+        ("What is this paper about?", ["44 slate roofs", "doubled"], ["parish", "Kettani"]),
+        ("What did the authors conclude?", ["not be scraped", "Copper strips"], ["44", "parish"]),
+        ("Who wrote the paper?", ["Ilse Brandt", "Omar Kettani"], []),
+        ("Who paid for the study?", ["Hollis Trust"], []),
+        ("What was not measured?", ["wind", "salt", "nails"], ["Copper"]),
+    ],
+)
+def test_a_section_answers_for_itself(question: str, wanted: list[str], unwanted: list[str], paper: Index) -> None:
+    answer = paper.ask(question)
+    assert [each for each in wanted if each not in answer.text] == []
+    assert [each for each in unwanted if each in answer.text] == []
+    assert answer.citations
+
+
+CHANGES = """# Changelog
+
+## [3.1.0] - 2025-04-22
+
+- The default of the option keep is 12
+
+## [2.6.0] - 2024-05-17
+
+- Encryption of the copies
+"""
+LIVES = """# Lives
+
+Edda Holm (14 May 1887 in Oster – 2 December 1961 in Brell) was a glass painter. After his death in 1926 she ran the
+workshop of Otto Brand alone.
+
+Otto Brand joined the works in 1903. He led the school from 1911 to 1919. In 1921 he moved to Brell.
+"""
+KETTLES = {
+    "kettles/brixa.txt": "Brixa 10 kettle\nprice: 34.90\npower: 2200 W\nlime filter: yes\nguarantee: 2 years\n",
+    "kettles/olm.txt": "Olm Duo kettle\nprice: 59.00\npower: 1800 W\nlime filter: yes, two\nguarantee: 5 years\n",
+    "kettles/sarn.txt": "Sarn kettle\nprice: 21.50\npower: 1000 W\nlime filter: no\nguarantee: 3 years\n",
+}
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    return index_of(tmp_path_factory, {"CHANGELOG.md": CHANGES, "lives.md": LIVES, **KETTLES})
+
+
+def test_the_heading_is_quoted_that_has_the_date_or_the_number(beside: Index) -> None:
+    assert "[2.6.0]" in beside.ask("Since which version are the copies encrypted?").text.splitlines()[0]
+    assert "2025-04-22" in beside.ask("When did version 3.1.0 come out?").text.splitlines()[0]
+
+
+def test_a_life_in_parentheses_tells_of_birth_and_death(beside: Index) -> None:
+    assert beside.ask("When did Edda Holm die?").span == "2 December 1961"
+    assert beside.ask("When was Edda Holm born?").span == "14 May 1887"
+
+
+def test_statements_are_compared_with_the_time_that_is_asked_about(beside: Index) -> None:
+    (found,) = (each for each in beside.context.chunks if "joined the works" in each.text)
+    passage = Passage(found.document_id, found.id, found.start, found.end, 1.0, found.text, "Lives")
+    quotes = quotes_for(beside.context, "Where was Otto Brand in 1915?", [passage])
+    names = ("in the time", "at another time")
+    told = {quote.text: quote.features[[STATEMENT_FEATURES.index(name) for name in names]] for quote in quotes}
+    assert np.array_equal(told["He led the school from 1911 to 1919."], [1, 0])
+    assert np.array_equal(told["Otto Brand joined the works in 1903."], [0, 1])
+    asked = asked_of(beside.context, "Where was Otto Brand before 1915?")
+    assert asked.time
+    assert (asked.time.first, asked.time.last) == (None, "1914-12-31")
+    assert asked_of(beside.context, "Where was Otto Brand?").time is None
+
+
+@pytest.mark.parametrize(
+    ("question", "short", "of"),
+    [
+        ("Which kettle is the cheapest?", "sarn", "3 of 3"),
+        ("which kettle has the highest guarantee", "olm", "3 of 3"),
+        ("Which kettles have no lime filter?", "sarn", "1 of 3"),
+        ("How many kettles have a lime filter?", "2", "2 of 3"),
+    ],
+)
+def test_documents_of_one_form_are_a_table(beside: Index, question: str, short: str, of: str) -> None:
+    answer = beside.ask(question)
+    assert (answer.span.casefold(), of in answer.text) == (short, True)
+    assert answer.citations

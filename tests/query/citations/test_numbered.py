@@ -1,15 +1,23 @@
-"""Every citation of every method resolves to the documents' own words."""
+"""Citations resolve to the documents' own words, and claims that say something else are doubted."""
 
 import asyncio
+import json
 import re
 
+import numpy as np
 import pytest
+from conspectus.query.citations.claim_check import FEATURES, REASONS, doubt, features
+from conspectus.query.citations.entailment import CitedText, closeness, missing, quotes
+from conspectus.query.citations.matching import aligned_span
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
+from conspectus.query.types import Passage
 from conspectus.storage.records import Chunk, Document, Span
 from hypothesis import example, given
 from hypothesis import strategies as st
+
+from benchmarks.claims import WEIGHTS, doubted, fit, read_claims, shares
 
 QUESTIONS = (
     "Who wrote the novel The Oak House?",
@@ -76,3 +84,116 @@ def test_what_does_not_resolve_is_dropped_and_counted(context: Context, start: i
         assert said == [None, None]
         assert citations.made() == ()
         assert citations.dropped == 2
+
+
+PASSAGE = Passage(
+    "d", "c", 100, 190, 1.0, "Ada wrote a program. It ran on no machine. Babbage paid for the machine.", "Ada"
+)
+
+
+def weigh(key: str) -> float:
+    return {"machine": 0.5, "the": 0.01}.get(key, 1.0)
+
+
+def test_a_sentence_is_aligned_with_the_one_that_shares_most() -> None:
+    span = aligned_span("Who paid? Babbage did, for the machine.", PASSAGE, weigh)
+    assert PASSAGE.text[span.start - 100 : span.end - 100] == "Babbage paid for the machine."
+    span = aligned_span("Nothing in common", PASSAGE, weigh)
+    assert (span.start, span.end) == (100, 100 + len(PASSAGE.text))
+
+
+JAWS = CitedText(
+    "Jaws is a 1975 film that Steven Spielberg directed; it cost 9,000,000 dollars, with two sequels.", "Jaws"
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "lost"),
+    [
+        ("Steven Spielberg directed Jaws in 1975.", ()),
+        ("George Lucas directed Jaws.", ("George Lucas",)),
+        ("Jaws is from 1977.", ("1977",)),
+        ("It has 2 sequels.", ()),
+        ("It has 3 sequels.", ("3",)),
+        ("Stéven Spielberg made the first of the 2 sequels.", ()),
+        ("Although Jaws was loved, the film had a rival in Star Wars of 1977.", ("Star Wars", "1977")),
+        ("", ()),
+    ],
+)
+def test_names_and_numbers_stand_in_the_source(sentence: str, lost: tuple[str, ...]) -> None:
+    assert missing(sentence, [JAWS]) == lost
+
+
+def test_names_of_scripts_without_capitals() -> None:
+    source = CitedText("《红楼梦》的作者是曹雪芹。", "红楼梦")
+    assert missing("作者是“曹雪芹”", [source]) == ()
+    assert missing("作者是“鲁迅”", [source]) == ("鲁迅",)
+
+
+def test_a_quotation_needs_no_more() -> None:
+    assert quotes("Steven Spielberg directed", [JAWS])
+    assert quotes("steven\nspielberg,  directed;", [JAWS])
+    assert not quotes("Spielberg Steven directed", [JAWS])
+    assert not quotes("pielberg directed", [JAWS])
+
+
+def test_what_means_the_same_is_nearer_than_what_is_about_the_same() -> None:
+    near = closeness("Spielberg made the film Jaws in 1975.", [JAWS])
+    far = closeness("Sequels seldom earn what the first film did.", [JAWS])
+    assert near > 0.6 > far
+    assert closeness("9,000,000.", [JAWS], "What did the film Jaws cost in dollars?") > closeness("9,000,000.", [JAWS])
+
+
+MAIL = "From: Ruth Amsel. The meeting on Thursday is moved to Friday. Bring the figures. Tomas takes the minutes."
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "sign"),
+    [
+        ("The lamp costs 45 euros.", "The lamp costs 54 euros.", "number missing"),
+        ("The shop opens on Tuesday.", "The shop opens on Monday.", "word missing"),
+        ("Hunde dürfen in den Garten.", "Hunde dürfen nicht in den Garten.", "negation"),
+        ("所有会员都可以投票。", "大多数会员可以投票。", "quantifier"),
+        ("Ines Moor paid Karl Senn.", "Karl Senn paid Ines Moor.", "exchanged"),
+        ("Ines Moor was paid by Karl Senn.", "Ines Moor paid Karl Senn.", "exchanged"),
+        ("La moto cuesta 90 euros.", "La bicicleta cuesta 90 euros y la moto cuesta 70 euros.", "another value"),
+    ],
+)
+def test_a_change_has_its_sign(claim: str, source: str, sign: str) -> None:
+    assert features(claim, source)[FEATURES.index(sign)] > 0
+    assert doubt(claim, source) in REASONS
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Karl Senn was paid by Ines Moor.", "Ines Moor paid Karl Senn in 1921."),
+        ("Der Plan wurde am 14. März 2017 abgelehnt.", "Der Rat lehnte am 14. März 2017 den Plan ab."),
+        ("Tomas takes the minutes.", MAIL),
+        ("灯塔是欧阳静设计的。", "灯塔由欧阳静设计，1904年建成。"),
+        ("Nobody was hurt.", "The tram stopped, and nobody was hurt."),
+        ("Children may not be given Dremol.", "Dremol lowers the pulse. It may not be given to children."),
+    ],
+)
+def test_the_same_in_other_words_is_not_doubted(claim: str, source: str) -> None:
+    assert doubt(claim, source) == ""
+
+
+def test_the_stored_weights_are_those_of_the_command_and_find_claims_that_they_have_not_seen() -> None:
+    claims = read_claims()
+    rows = np.array([features(each.text, each.source) for each in claims])
+    wrong = np.array([float(bool(each.change)) for each in claims])
+    known = np.array([each.passage % 2 == 1 for each in claims])
+    weights = fit(rows[known], wrong[known])
+    stored = json.loads(WEIGHTS.read_text("utf-8"))
+    assert [*(stored["weights"][name] for name in FEATURES), stored["constant"]] == pytest.approx(
+        weights.tolist(), abs=0.02
+    )
+    told = shares([each for each in claims if each.passage % 2 == 0], doubted(weights, rows[~known]))
+    assert told["wrong"] >= 0.9
+    assert told["right"] <= 0.13
+
+
+@given(st.text(st.sampled_from("Ada Bo 12,.;是三个的不 und all not\n"), max_size=60), st.text(max_size=120))
+def test_any_texts_can_be_compared(claim: str, source: str) -> None:
+    assert all(0 <= value <= 2 for value in features(claim, source))

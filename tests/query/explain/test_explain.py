@@ -1,4 +1,4 @@
-"""Explanations over real indexes: numbers make the scores, paths are in the graph, words are in the texts."""
+"""Explanations: the parts of a score, and the paths of a walk."""
 
 import asyncio
 from itertools import pairwise
@@ -7,14 +7,17 @@ from math import exp, log
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.explain.explain import EXPLAINED, explain
-from conspectus.query.explain.types import Explained, Explanation
+from conspectus.query.explain.types import Explained, Explanation, Path, PathEdge, PathHop, PathNode, path_graph
 from conspectus.query.menu import METHODS, find_retriever
+from conspectus.query.methods.hipporag.graph import open_memory
 from conspectus.query.methods.ppr import ppr as ranking
+from conspectus.query.types import Passage
 from conspectus.storage.errors import UnknownMethod, UsageError
 from conspectus.storage.graph.ppr_paths import edge_weight
 from conspectus.storage.records import Entity
 
 from tests.conftest import Build
+from tests.query.methods.hipporag.test_hipporag import QUESTION, tarn
 
 QUESTIONS = (
     "In which city does the author of The Oak House live?",
@@ -172,3 +175,85 @@ def test_passages_of_one_document_have_their_place(build: Build) -> None:
     names = {hop.node.name for each in told.passages for path in each.paths for hop in path.hops}
     assert "Oxford" in names
     assert any(name.startswith("Ships, passage ") for name in names)
+
+
+A, B, C, T = (PathNode("passage", id_, id_.upper()) for id_ in "abct")
+PASSAGE = Passage("d", "t", 0, 1, 1.0, "T", "T")
+
+
+def path(share: float, *nodes: PathNode) -> Path:
+    hops = tuple(PathHop(node, "names" if place else "", 0.5) for place, node in enumerate(nodes))
+    return Path(f"why {nodes[0].id}", hops, share)
+
+
+def explained_by(*paths: Path) -> Explained:
+    return Explained(1, PASSAGE, (), 0.5, 1.0, paths)
+
+
+def test_the_union_of_paths_in_layers() -> None:
+    found = path_graph(explained_by(path(0.5, A, T), path(0.25, A, B, T), path(0.125, C, T)))
+    assert [(each.node, each.layer, each.mass, each.why) for each in found.nodes] == [
+        (A, 0, 0.375, "why a"), (C, 0, 0.0625, "why c"), (B, 1, 0.125, ""), (T, 2, 0.4375, ""),
+    ]  # fmt: skip
+    assert found.edges == (
+        PathEdge(0, 2, "names", 0.125), PathEdge(0, 3, "names", 0.25), PathEdge(1, 3, "names", 0.0625),
+        PathEdge(2, 3, "names", 0.125),
+    )  # fmt: skip
+
+
+def test_the_passage_comes_last_even_where_it_is_a_seed() -> None:
+    found = path_graph(explained_by(path(0.7, T), path(0.2, A, T)))
+    assert [(each.node, each.layer, each.why) for each in found.nodes] == [(A, 0, "why a"), (T, 1, "why t")]
+    assert [each.layer for each in path_graph(explained_by(path(1.0, T))).nodes] == [0]
+
+
+__all__ = ["tarn"]
+HIPPORAG = ["ppr:hipporag1", "ppr:hipporag2"]
+
+
+def explained_hipporag(context: Context, method: str, k: int = 5, **only: object) -> Explanation:
+    return asyncio.run(explain(context, QUESTION, method, k, **only))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", HIPPORAG)
+def test_parts_make_the_score_and_paths_carry_it(method: str, tarn: Context) -> None:
+    told = explained_hipporag(tarn, method, paths=50)
+    assert told.passages
+    for each in told.passages:
+        assert sum(part.value for part in each.parts) == pytest.approx(each.passage.score)
+        assert each.mass == each.passage.score
+        assert each.told == pytest.approx(sum(path.share for path in each.paths), abs=1e-9)
+        assert 0.6 < each.told <= 1
+        assert all(path.hops[-1].node.id == each.passage.chunk_id for path in each.paths)
+
+
+@pytest.mark.parametrize("method", HIPPORAG)
+def test_paths_follow_edges_of_the_memory(method: str, tarn: Context) -> None:
+    memory = open_memory(tarn)
+    numbers = {each.id: row for row, each in enumerate(tarn.index.rows(Entity))}
+    numbers |= {id_: memory.n_phrases + row for id_, row in tarn.chunk_rows.items()}
+    edges = 0
+    for each in explained_hipporag(tarn, method).passages:
+        for path in each.paths:
+            for before, hop in pairwise(path.hops):
+                source, end = numbers[before.node.id], numbers[hop.node.id]
+                weight = edge_weight(memory.whole, source, end)
+                assert weight > 0
+                assert hop.edge
+                if method == "ppr:hipporag2":
+                    assert hop.share == pytest.approx(weight / memory.whole.strength[source])
+                edges += 1
+    assert edges > 5
+
+
+def test_triples_and_seeds_are_told(tarn: Context) -> None:
+    first = {
+        hop.edge
+        for each in explained_hipporag(tarn, "ppr:hipporag1").passages
+        for path in each.paths
+        for hop in path.hops
+    }
+    assert "is mentioned in" in first
+    assert first & {"founded", "(turned round) founded"}
+    whys = {path.why for each in explained_hipporag(tarn, "ppr:hipporag2").passages for path in each.paths}
+    assert any("Ada Lindqvist founded Tarn Brewery" in why for why in whys)

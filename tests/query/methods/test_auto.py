@@ -57,27 +57,22 @@ def with_a_model(context: Context) -> Context:
 
 
 @pytest.mark.parametrize(
-    ("question", "method"),
-    [("Welche Themen ziehen sich durch alle Texte?", "whole"), ("Wer befehligte die Bark Helene?", "parts")],
+    ("language", "question", "method", "model"),
+    [
+        ("german", "Welche Themen ziehen sich durch alle Texte?", "whole", True),
+        ("german", "Wer befehligte die Bark Helene?", "parts", True),
+        ("german", "Nenne die fünf wichtigsten Punkte aus allen Unterlagen.", "whole", False),
+        ("german", "Was zieht sich wie ein roter Faden durch alles?", "whole", False),
+        ("german", "Wer befehligte die Bark Helene?", "parts", False),
+        ("chinese", "贯穿所有文本的主题有哪些？", "whole", True),
+        ("chinese", "福星号是什么时候沉没的？", "parts", True),
+    ],
 )
-def test_a_german_question(question: str, method: str, german: Context) -> None:
-    assert chosen(with_a_model(german), question) == method
-
-
-def test_words_that_ask_for_the_whole_need_no_model(german: Context) -> None:
-    assert chosen(german, "Nenne die fünf wichtigsten Punkte aus allen Unterlagen.") == "whole"
-
-
-def test_the_encoder_of_many_languages_knows_a_question_about_the_whole(german: Context) -> None:
-    assert chosen(german, "Was zieht sich wie ein roter Faden durch alles?") == "whole"
-    assert chosen(german, "Wer befehligte die Bark Helene?") == "parts"
-
-
-@pytest.mark.parametrize(
-    ("question", "method"), [("贯穿所有文本的主题有哪些？", "whole"), ("福星号是什么时候沉没的？", "parts")]
-)
-def test_a_chinese_question(question: str, method: str, chinese: Context) -> None:
-    assert chosen(with_a_model(chinese), question) == method
+def test_a_question_about_the_whole_is_known_in_other_languages(
+    language: str, question: str, method: str, model: bool, request: pytest.FixtureRequest
+) -> None:
+    context: Context = request.getfixturevalue(language)
+    assert chosen(with_a_model(context) if model else context, question) == method
 
 
 @pytest.mark.parametrize(

@@ -68,18 +68,7 @@ def test_the_parts_of_a_fused_score_add_up(context: Context, question: str) -> N
 
 
 def test_evaluate_takes_questions_of_a_parallel_set(suite: Path) -> None:
-    words = (
-        "evaluate",
-        suite,
-        "--index",
-        suite / "index",
-        "--methods",
-        "ppr",
-        "--k",
-        "1",
-        "--json",
-        suite / "found.json",
-    )
+    words = f"evaluate {suite} --index {suite / 'index'} --methods ppr --k 1 --json {suite / 'found.json'}".split()
     done = conspectus(*words, "--questions-from", suite / "english.jsonl")
     assert done.status == 0, done.err
     found = json.loads((suite / "found.json").read_text("utf-8"))

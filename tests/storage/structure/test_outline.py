@@ -1,4 +1,4 @@
-"""The outline of the documents of an index."""
+"""Headings of documents."""
 
 import json
 from pathlib import Path
@@ -112,3 +112,10 @@ def test_whatever_levels_say_sections_lie_within_one_another(rows: list[tuple[in
             assert span.parent < number
             assert around.place.level < span.place.level
             assert around.place.start <= span.place.start <= span.end <= around.end
+
+
+WORDS = """section Sect. CHAPITRE appendices apéndice annexe anexo clause Abschnitten abschn. kapiteln Kap.
+    anhang ziffer sección capítulo sezione capitolo §§ pages p. pp. Seiten S. página PAGıNA pág. see Siehe s. voir véase
+    cf. RFC
+    git-rebase(1) plan.xlsx a-b.c ſection \u212aap. zİffer 12 A 3.2 B.1 - . ... title ,""".split()
+PIECES = (*WORDS, "“Night watch”", '"Night watch"', ". . .", ".\u00a0.", " ", "  ", "\n")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from conspectus.pipelines.build_report import failures_of
+from conspectus.server.admin import following
 from conspectus.server.admin.following import NO_FOLDER
 
 from tests.command_line import conspectus
@@ -30,7 +31,8 @@ def state(server: Running) -> dict[str, Any]:
     return found
 
 
-def test_a_folder_is_followed_until_that_is_switched_off(tmp_path: Path) -> None:
+def test_a_folder_is_followed_until_that_is_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "_SECONDS_UNTIL_AGAIN", 0.2)
     root, docs = build(tmp_path), tmp_path / "docs"
     docs.mkdir()
     (docs / "0.txt").write_text("Ida Moss painted the mill.", "utf-8")
@@ -45,16 +47,15 @@ def test_a_folder_is_followed_until_that_is_switched_off(tmp_path: Path) -> None
 
         before = len(updates(server))
         for edit in range(40):
-            (docs / f"{edit % 4}.txt").write_text(f"Ida Moss painted Hugo Vale {edit}.", "utf-8")
+            (docs / f"{edit % 4}.txt").write_text(f"Ida Moss painted Hugo Vale. Edit {edit}.", "utf-8")
             (docs / "bad.pdf").write_bytes(b"%PDF-1.4 broken")
             (docs / "gone.txt").unlink(missing_ok=True)
             time.sleep(0.02)
         wait_until(lambda: uris(server) == {"own.txt", *(f"{n}.txt" for n in range(4))})
+        wait_until(lambda: "Edit 36." in server.client.get("/v1/indexes/notes/documents/0.txt").text)
         assert 1 <= len(updates(server)) - before <= 3, "changes within seconds are one update"
         last = ended(server, updates(server)[0]["id"])
         assert (last["state"], [each["item_id"] for each in last["result"]["unread"]]) == ("done", ["bad.pdf"])
-        (docs / "0.txt").write_text("The end.", "utf-8")
-        wait_until(lambda: "The end." in server.client.get("/v1/indexes/notes/documents/0.txt").text)
 
     (docs / "1.txt").unlink()  # while no server runs
     (docs / "bad.pdf").unlink()

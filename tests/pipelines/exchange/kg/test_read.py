@@ -27,14 +27,6 @@ FILM_TRIPLES = {
 }
 
 
-def test_rows_of_tabs_and_of_commas_with_and_without_a_header(tmp_path: Path) -> None:
-    assert triples(graph_of(written(tmp_path / "a.tsv", FILMS))) == FILM_TRIPLES
-    headed = "head\trelation\ttail\n" + FILMS
-    assert triples(graph_of(written(tmp_path / "b.tsv", headed))) == FILM_TRIPLES
-    commas = 'subject,predicate,object\n"Heat, 1995",note,"said ""go""\nand went"\n'
-    assert triples(graph_of(written(tmp_path / "c.csv", commas))) == {("Heat, 1995", "note", 'said "go" and went')}
-
-
 def test_names_that_are_one_name_are_one_thing_under_the_most_frequent_form(tmp_path: Path) -> None:
     lines = "heat\ta\tX\nHeat\tb\tX\nHeat\tc\tx\nHeat\tc\tX\n"
     graph = graph_of(written(tmp_path / "a.tsv", lines))

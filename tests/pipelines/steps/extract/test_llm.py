@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 from conspectus.pipelines.steps.extract.llm import (
     ChunkExtraction,
-    Guidance,
-    ShownChunk,
     extract_chunks,
-    extract_passage,
 )
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.window import Window
@@ -25,7 +22,7 @@ from conspectus.storage.records import Chunk, Document, Failure, Place
 from conspectus.storage.settings import ExtractionSettings, LlmSettings
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults
-from tests.tags import inside, prompt_of
+from tests.tags import prompt_of
 from tests.waiting import Together
 
 TEXT = "Ada Lovelace met Charles Babbage in London in June 1833."
@@ -84,17 +81,6 @@ def scripted(*replies: str, more: str = "Yes") -> Script:
     return say
 
 
-def test_one_reply_where_nothing_was_missed() -> None:
-    said = reply(entity("Ada Lovelace"), entity("Charles Babbage"), relation("Ada Lovelace", "Charles Babbage"))
-    with FakeServer(scripted(said, more="No")) as server:
-        found, failures = extract(server, TEXT)
-        assert [each.name for each in found[0].entities] == ["Ada Lovelace", "Charles Babbage"]
-        met = "Ada Lovelace met Charles Babbage."
-        assert found[0].relations == (RelationRecord("Ada Lovelace", "Charles Babbage", met, 7.0),)
-        assert not failures
-        assert len(server.requests) == 2
-
-
 def test_three_replies_of_a_gleaning_keep_every_record_of_each() -> None:
     # The first two replies lack their end: joined with the next, records would be lost.
     replies = (
@@ -123,27 +109,6 @@ def test_title_and_headings_stand_above_the_passage() -> None:
         asyncio.run(extract_chunks([document], [chunk], settings, client(server)))
         prompts = [prompt_of(each.body) for each in server.requests if each.body]
         assert all("Title: Ada Lovelace\nSection: Childhood: School\n<text>" in prompt for prompt in prompts)
-
-
-def test_what_is_asked() -> None:
-    with FakeServer(scripted(reply(entity("Ada Lovelace")), more="No")) as server:
-        guided = Guidance(persona="You read old letters.", examples="Example: ##")
-        settings = ExtractionSettings(entity_types=("person", "machine"))
-        asyncio.run(extract_passage(ShownChunk("Of {{examples}} and Ada."), client(server), settings, guided))
-        body = server.requests[0].body
-        assert body
-        system, user = (message["content"] for message in body["messages"])
-        assert system.startswith("You read old letters.")
-        assert "the passage says something about: person, machine." in system
-        assert "Example: ##" in system
-        assert inside(user, "text") == "Of {{examples}} and Ada."
-    with FakeServer(scripted(reply(entity("Ada Lovelace")), more="No")) as server:
-        extract(server, TEXT)
-        body = server.requests[0].body
-        assert body
-        assert prompt_of(body).startswith("You extract information.")
-        assert prompt_of(body).count("Records:\n") == 3, "three examples, one of them empty"
-        assert "c000" not in prompt_of(body), "no id, or a rename would cost calls"
 
 
 def test_equal_texts_are_asked_for_once_and_fail_each() -> None:

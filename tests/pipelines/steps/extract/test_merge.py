@@ -33,11 +33,6 @@ def id_of(name: str) -> str:
     return entity_id(entity_key(name))
 
 
-def test_every_title_is_an_entity_under_its_own_name(knowledge: Knowledge) -> None:
-    names = {each.name for each in knowledge.entities}
-    assert set(samples.PASSAGES) <= names
-
-
 def test_a_title_is_found_in_other_documents_also_without_its_parenthesis(
     knowledge: Knowledge, corpus: tuple[list[Document], list[Chunk], list[Annotation]]
 ) -> None:

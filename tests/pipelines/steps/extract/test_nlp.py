@@ -54,14 +54,6 @@ def test_annotations_are_the_annotators_in_the_order_of_the_chunks(chunks: list[
     assert any(each.triples for each in found)
 
 
-def test_a_second_run_works_on_nothing(chunks: list[Chunk], memo: Memo) -> None:
-    first, second = Watched(), Watched()
-    before = annotate_chunks(chunks, REGEX, memo, first, 4)
-    assert [len(part) for part in first.shards] == [4, 2]
-    assert annotate_chunks(chunks, REGEX, memo, second, 4) == before
-    assert second.shards == []
-
-
 def test_only_new_texts_are_worked_on_each_once(chunks: list[Chunk], memo: Memo) -> None:
     annotate_chunks(chunks[:4], REGEX, memo, RunHere(), 64)
     runner = Watched()

@@ -158,21 +158,6 @@ def test_elements_come_by_the_prominence_of_edges_and_the_unconnected_last() -> 
     assert [each.kind for each in found] == list("EERECRERREC")
 
 
-def test_a_leaf_is_filled_until_the_next_does_not_fit() -> None:
-    with FakeServer(answer(records=["E1"])) as server:
-        model = model_of(server)
-        shown = []
-        for most in range(26, 240, 6):
-            written([SMALL], elements(), model, max_input_tokens=most)
-            shown.append(sent(server.requests[-1]))
-            assert count_tokens(shown[-1]) <= most
-        counts = [text.count("\n") + 1 for text in shown]
-        assert counts == sorted(counts)
-        assert (counts[0], counts[-1]) == (1, 8)
-        assert "Bob" not in shown[counts.index(3)]
-        assert "Ada -> Cy" in shown[counts.index(3)]
-
-
 def test_no_record_fits() -> None:
     with FakeServer(answer()) as server:
         reports, failures = written(

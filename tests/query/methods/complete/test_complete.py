@@ -57,8 +57,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Context:
         (inputs / f"{name}.txt").write_text(f"{name} is a {kind}. The keeper of {name} is {keeper}.\n", "utf-8")
     lines = [{"text": f"Letter {at}.", "access": ["staff"] if at else ["all"], "Weight": f"{at} kg"} for at in range(3)]
     (inputs / "letters.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    return indexed(folder, inputs)
+
+
+def indexed(folder: Path, *inputs: Path) -> Context:
+    """Return the context of an index of files, made without spaCy in a folder."""
     chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}})
-    build_index([inputs], folder / "index", chosen)
+    build_index([*inputs], folder / "index", chosen)
     return Context(StoredIndex.open(folder / "index"), chosen)
 
 
@@ -134,10 +139,7 @@ def test_what_a_set_does_not_have_is_declined(question: str, place: Context) -> 
 def test_a_long_list_says_how_many_there_are(tmp_path: Path) -> None:
     rows = [f"{number},{'ab'[number % 2]}" for number in range(1, 367)]
     (tmp_path / "days.csv").write_text("\n".join(["Day number,Shift", *rows]), "utf-8")
-    build_index(
-        [tmp_path / "days.csv"], tmp_path / "index", load_settings(overrides={"extraction": {"pipeline": "regex"}})
-    )
-    context = Context(StoredIndex.open(tmp_path / "index"), load_settings())
+    context = indexed(tmp_path, tmp_path / "days.csv")
     answer = ask(context, "List all rows")
     assert answer.text.startswith("366 of 366 rows: first 20 of 366\n")
     assert len(answer.citations) == 20
@@ -147,10 +149,7 @@ def test_a_long_list_says_how_many_there_are(tmp_path: Path) -> None:
 
 def test_rows_that_could_not_be_read_are_told(tmp_path: Path) -> None:
     (tmp_path / "sold.csv").write_text("Town,Sold\nWick,3\nHull,4,5\nHull,6\n", "utf-8")
-    build_index(
-        [tmp_path / "sold.csv"], tmp_path / "index", load_settings(overrides={"extraction": {"pipeline": "regex"}})
-    )
-    answer = ask(Context(StoredIndex.open(tmp_path / "index"), load_settings()), "What is the total sold?")
+    answer = ask(indexed(tmp_path, tmp_path / "sold.csv"), "What is the total sold?")
     assert answer.text == "Total of Sold: 9 = 3 [1] + 6 [2] (2 of 2 rows; rows that could not be read: 1)"
 
 
@@ -168,9 +167,7 @@ def test_rows_that_could_not_be_read_are_told(tmp_path: Path) -> None:
 def test_a_total_in_doubt_is_not_computed(tables: list[str], why: str, tmp_path: Path) -> None:
     for number, table in enumerate(tables):
         (tmp_path / f"{number}.csv").write_text(table, "utf-8")
-    chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}})
-    build_index([*tmp_path.glob("*.csv")], tmp_path / "index", chosen)
-    answer = ask(Context(StoredIndex.open(tmp_path / "index"), chosen), "What is the total of Sold?", "auto")
+    answer = ask(indexed(tmp_path, *tmp_path.glob("*.csv")), "What is the total of Sold?", "auto")
     assert (answer.known, answer.text.partition(" (")[2]) == (False, f"{why})")
 
 
@@ -254,9 +251,7 @@ def asked_of(folder: Path, question: str, **files: str) -> Answer:
     (folder / "inputs").mkdir()
     for name, text in files.items():
         (folder / "inputs" / name.replace("_", ".")).write_text(text, "utf-8")
-    chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}})
-    build_index([folder / "inputs"], folder / "index", chosen)
-    return ask(Context(StoredIndex.open(folder / "index"), chosen), question, "auto")
+    return ask(indexed(folder, folder / "inputs"), question, "auto")
 
 
 @pytest.mark.parametrize(
@@ -311,9 +306,7 @@ def test_the_sheets_of_a_workbook_are_its_years(tmp_path: Path) -> None:
             sheet.append(row)
     (tmp_path / "inputs").mkdir()
     book.save(tmp_path / "inputs" / "mills.xlsx")
-    chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}})
-    build_index([tmp_path / "inputs"], tmp_path / "index", chosen)
-    context = Context(StoredIndex.open(tmp_path / "index"), chosen)
+    context = indexed(tmp_path, tmp_path / "inputs")
     asked = {
         "How many logs did the Upper mill use in 2023?": "7",
         "In which year did the Lower need the most logs?": "2024",

@@ -1,16 +1,12 @@
 """Questions about tables and texts in ten languages beside those of `test_complete.py`: read, and answered in each."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from conspectus.pipelines.build_index import build_index
 from conspectus.query.context import Context
 from conspectus.query.methods.complete.question_words import LANGUAGES, phrases
-from conspectus.storage.index import StoredIndex
-from conspectus.storage.settings import load_settings
 
-from tests.query.methods.complete.test_complete import ask
+from tests.query.methods.complete.test_complete import ask, indexed
 
 ROWS = "{0},{2},25,12,2024-04-03\n{0},{3},7,8,2024-04-25\n{1},{2},30,15,2024-05-02\n{1},{3},12,9,2024-05-09\n"
 TABLES = {  # columns, two stations and two kinds of bicycles; three notes, of which two have a key
@@ -49,16 +45,10 @@ def in_language(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Con
             for at, note in enumerate(notes.replace("。", "。 ").split(". " if ". " in notes else "。 ")):
                 if note:
                     (folder / f"{at}.txt").write_text(note, "utf-8")
-            made[language] = _built(folder)
+            made[language] = indexed(folder, *folder.iterdir())
         return made[language]
 
     return of
-
-
-def _built(folder: Path) -> Context:
-    chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}})
-    build_index([*folder.iterdir()], folder / "index", chosen)
-    return Context(StoredIndex.open(folder / "index"), chosen)
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
+from conspectus.query.methods.fasttog.local_search import CommunityCandidate
+from conspectus.query.methods.fasttog.text import Graph2Text, join_statements, linearised, open_graph2text
 from conspectus.query.types import Answer
-from conspectus.query.walk.graph import open_graph, predicate_words
-from conspectus.query.walk.provenance import open_grounds
-from conspectus.storage.hashing import digest
-from conspectus.storage.records import Document
+from conspectus.query.walk.graph import open_graph
 
 from benchmarks.fake_server import FakeReply, FakeRequest, Rule
+from tests.query.films import TRIPLES
 from tests.query.graph_serving import asked_of, prompts, served
 from tests.tags import inside
+from tests.tiny_t5 import save_t5
 
 SUBJECTS, START = "You name the subjects", "Choose the groups of facts from which"
 STEP, REASON = "Choose the group to go to next", "You answer a question from facts"
@@ -201,22 +202,35 @@ def test_without_a_model_closeness_decides(films_index: Context) -> None:
     assert set(starred.names) == {"Otto Brand", "Lena Fisk"}, "all that are as good"
 
 
-def test_on_documents_a_triple_leads_to_where_it_is_stated(context: Context) -> None:
-    graph = open_graph(context)
-    name, relation = graph.names[graph.sources[0]], predicate_words(graph.predicates[graph.stated[0]])
-    answer = ask(context, [name], f"What {relation} {name}?")
-    assert answer.method == "fasttog:offline"
-    assert answer.triples
-    assert {each.number for each in answer.citations} <= {each.number for each in answer.triples}
-    texts = {each.id: each.text for each in context.index.rows(Document)}
-    for each in answer.citations:
-        assert texts[each.document_id][each.start : each.end] == each.quote
-    grounds = open_grounds(context)
-    rows = [next(i for i, id_ in enumerate(graph.relation_ids) if id_ == each.relation_id) for each in answer.triples]
-    hashes = {digest(each.text) for each in context.chunks}
-    assert set(grounds.sources(rows)) <= hashes
-    assert grounds.sources(rows), "what is said of documents depends on them"
-    stated = {grounds.spans(each)[0] for each in rows if grounds.spans(each)}
-    assert {(each.document_id, each.start, each.end) for each in answer.citations} == {
-        (each.document_id, each.start, each.end) for each in stated
-    }
+class CountingWriter:
+    """Writes how many triples there are."""
+
+    def write(self, communities: object) -> list[str]:
+        return ["" if len(each) == 1 else f"{len(each)} facts" for each in communities]  # type: ignore[attr-defined]
+
+
+def test_a_community_is_one_statement(films_index: Context) -> None:
+    graph = open_graph(films_index)
+    some = [CommunityCandidate((1,), (), (0,), 0.0, (0,)), CommunityCandidate((1, 2), (1,), (0,), 0.0, (0,))]
+    told = Graph2Text(graph, CountingWriter()).statements(some)
+    assert told[0] == ()
+    assert [(each.text, each.relations) for each in told[1]] == [("2 facts", (0, 1))]
+    assert join_statements(told[1]) == "2 facts."
+
+
+def test_prompts_hold_what_the_model_wrote_and_its_facts_can_be_cited(
+    films_index: Context, memo: Path, tmp_path: Path
+) -> None:
+    save_t5(tmp_path, [linearised([each]) for each in TRIPLES])
+    chosen = {"graph2text": str(tmp_path)}
+    reason = json.dumps({"answer": "In Pelluci.", "names": ["Pelluci"], "facts": [1]})
+    with served(films_index, memo, rules(start='{"picks": [1]}', reason=reason), fasttog=chosen) as (context, server):
+        answer = ask(context, ["Grey Heron"])
+        (asked,) = [each for each in prompts(server) if REASON in each]
+    walk = answer.evidence.walk
+    assert walk
+    written = open_graph2text(str(tmp_path)).write([[("a", "b", "c")]])
+    assert len(written) == 1
+    assert "Grey Heron directed by" not in asked, "no triple is told by rule"
+    if answer.triples:  # a model that has learned nothing may write nothing
+        assert {each.relation_id for each in answer.triples} <= set(open_graph(context).relation_ids[:])

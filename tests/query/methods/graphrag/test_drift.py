@@ -192,9 +192,3 @@ def test_without_reports_or_without_chunks(build: Build, harbour: Context, tmp_p
         assert not server.requests
     assert found.text == NO_ANSWER
     assert ask(filtered(small, 'title = "Nowhere"', None)).text == NO_ANSWER
-
-
-def test_without_a_model_local_search_answers(context: Context) -> None:
-    found = ask(context, "Which English author published The Oak House in 2012?")
-    assert (found.method, found.known) == ("drift:offline", True)
-    assert "Paul Marlow" in found.text

@@ -10,12 +10,16 @@ from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.answer_writing.extractive import UNSUPPORTED
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
+from conspectus.query.methods.graphrag.map_step import Note, material_of
 from conspectus.query.types import Answer
 from conspectus.storage.records import Community, Document, Report
 from conspectus.storage.text.tokens import count_tokens
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchmarks.fake_server import FakeReply, FakeRequest
 from tests.query.serving import MAP, NOTE, REDUCE, notes, rules, sent, served
+from tests.query.units import passage
 from tests.tags import inside, outside
 
 QUESTION = "What do the novels have in common?"
@@ -133,3 +137,22 @@ def test_a_failed_call_leaves_out_its_window_only(context: Context, tmp_path: Pa
         answer = ask(opened)
     assert answer.known
     assert "2 calls failed" in str(answer.trace)
+
+
+UNITS = [passage("", f"unit {number}") for number in range(6)]
+NOTES = st.builds(
+    Note,
+    st.text(st.sampled_from("ab c.1北"), min_size=1, max_size=120),
+    st.integers(1, 100),
+    st.lists(st.sampled_from(UNITS), min_size=1, max_size=4, unique_by=lambda each: each.id).map(tuple),
+)
+
+
+@given(st.lists(NOTES, max_size=10), st.integers(32, 200))
+def test_the_material_never_passes_its_limit(notes: list[Note], limit: int) -> None:
+    material = material_of(notes, limit)
+    assert material.n_tokens == count_tokens(material.text) <= limit
+    assert list(material.notes) == notes[: len(material.notes)]
+    assert bool(material.notes) == bool(notes)
+    named = list({each.id: each for note in material.notes for each in note.units}.values())
+    assert list(material.units) == named, "units are numbered as they are first named"

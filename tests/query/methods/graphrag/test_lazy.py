@@ -92,9 +92,3 @@ def test_tests_that_fail_lose_nothing_and_all_failing_is_told(isles: Context, tm
     failing = [rules()[0], Rule("I cannot.", TESTS), *rules()[2:]]
     with FakeServer(failing) as server, pytest.raises(Exception, match="names none of the items"):
         asked(isles, server, tmp_path)
-
-
-def test_without_a_model_the_nearest_passages_are_quoted(isles: Context) -> None:
-    answer = asyncio.run(METHODS["lazy"].answerer(isles).answer("Who directed Cold Harbour?"))
-    assert answer.citations
-    assert "Nadia Frey" in answer.text

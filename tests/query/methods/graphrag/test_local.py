@@ -13,7 +13,7 @@ from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import local
 from conspectus.query.methods.graphrag.local import LocalContext, LocalRetriever, find_context
 from conspectus.query.types import Answer
-from conspectus.storage.records import Chunk, Claim, Document
+from conspectus.storage.records import Chunk, Claim
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import strategies as st
@@ -125,21 +125,6 @@ def test_a_question_and_its_answer(harbour: Context, tmp_path: Path) -> None:
     )
     assert [each.name for each in found.trace] == ["link", "context", "read", "local"]
     assert "the question names Harbour Bank, Otto Brand" in found.trace[0].detail
-
-
-def test_every_number_can_be_cited_and_every_citation_stands_in_a_document(context: Context, tmp_path: Path) -> None:
-    def answer(request: FakeRequest) -> str:
-        found = re.findall(r"^\[(\d+)\]", shown(request.prompt), re.M)
-        return " ".join(f"Oxford is number {each} [{each}]." for each in found)
-
-    with served(context, tmp_path, rules(answer)) as (opened, _):
-        found = ask(opened, "Which novels and films are set in Oxford?")
-    texts = {each.id: each.text for each in context.index.rows(Document)}
-    assert found.dropped_citations == 0
-    assert len(found.citations) > 20
-    for each in found.citations:
-        assert texts[each.document_id][each.start : each.end] == each.quote
-        assert f"[{each.number}]" in found.text
 
 
 @pytest.mark.parametrize(("reply", "says"), [("NOTHING", ""), ("He did.", "He did."), ("He did [99].", "He did.")])

@@ -7,7 +7,6 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.baselines import DenseRetriever
-from conspectus.query.methods.graphrag.map_input import nearest_passages
 from conspectus.query.types import Answer
 from conspectus.storage.text.tokens import count_tokens
 
@@ -47,15 +46,3 @@ def test_the_nearest_passages_fill_the_window(limit: int, context: Context, tmp_
         assert each.quote in found[number].text
         assert each.document_id == found[number].document_id
     assert answer.dropped_citations == 1
-
-
-def test_without_a_model_sentences_of_the_same_passages_answer(context: Context) -> None:
-    answer = ask(context)
-    scored, _ = nearest_passages(context, QUESTION)
-    assert answer.method == "ss:offline"
-    assert answer.known
-    assert [each.chunk_id for each in answer.evidence.passages] == [each.unit.id for each in scored]
-    assert answer.usage.units == len(scored)
-    assert 0 < answer.usage.context_tokens <= context.settings.global_search.context_tokens
-    texts = [each.unit.text for each in scored]
-    assert all(any(each.quote in text for text in texts) for each in answer.citations)

@@ -1,19 +1,33 @@
 """G-Retriever over a small graph: what is found, what answers without a model, and what a model may cite."""
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import conspectus
 import pytest
+from conspectus import Index as Conspectus
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
-from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
+from conspectus.query.conversation.history import Conversation
+from conspectus.query.conversation.session import append_turn, read_session
+from conspectus.query.menu import METHODS, find_retriever
+from conspectus.query.methods.gretriever import retrieval
+from conspectus.query.methods.gretriever.retrieval import kept_of, retrieve_subgraph
+from conspectus.query.methods.gretriever.triples import nearest_triples, triple_line
 from conspectus.query.types import Answer
+from conspectus.query.types.subgraph import MOST, NO_PRIZES, CarriedPrizes, RetrievedSubgraph, decayed
+from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.query.walk.graph import open_graph
+from conspectus.storage.errors import InputError
+from conspectus.storage.records import Relation
 from conspectus.storage.settings import load_settings
+from conspectus.storage.text.tokens import count_tokens
 
 from benchmarks.fake_server import Rule
+from tests.query import films
 from tests.query.graph_serving import asked_of, prompts, served
 
 QUESTION = "What genre is the film Grey Heron?"
@@ -131,3 +145,130 @@ def test_bad_replies_are_no_answer(reply: str, why: str, films_index: Context, m
     assert answer.text == NO_ANSWER
     assert why in answer.trace[-1].detail
     assert not answer.known
+
+
+def test_the_budget_bounds_them(films_index: Context) -> None:
+    some = nearest_triples(with_settings(films_index, context_tokens=64), "What genre is Grey Heron?")
+    lines = [triple_line(open_graph(films_index), row) for row in some.relations]
+    assert 0 < len(lines) < len(films.TRIPLES)
+    assert sum(map(count_tokens, lines)) <= 64
+
+
+def test_the_nearest_answers(films_index: Context) -> None:
+    answer = asyncio.run(METHODS["triples"].answerer(films_index).answer("What genre is Grey Heron?"))
+    assert (answer.names, answer.text) == (("Drama",), "Drama [1]")
+    assert [each.predicate for each in answer.triples] == ["has_genre"]
+    found = asyncio.run(find_retriever("triples", films_index).retrieve("What genre is Grey Heron?", 3))
+    assert found.passages == ()
+    assert found.subgraph == answer.evidence.subgraph
+
+
+def test_where_the_question_names_the_target_the_source_answers(films_index: Context) -> None:
+    answer = asyncio.run(METHODS["triples"].answerer(films_index).answer("What lies in Ostrava?"))
+    assert answer.names[0] in {"Pelluci", "Tarn"}
+
+
+def test_prizes_and_answers_are_kept() -> None:
+    text = TextualGraph(("a b", "c", "d"), (TextualEdge(0, "x", 1), TextualEdge(1, "y", 2)))
+    found = RetrievedSubgraph(text, (4, 5, 6), (1, 2), (3.0, 0.0, 0.0), (0.5, 0.0), (9, 9))
+    assert kept_of(found, ["i4", "i5", "i6"], ["r1", "r2"], ["D"]) == CarriedPrizes(
+        (("i4", 3.0), ("i6", 1.0)), (("r1", 0.5),)
+    )
+
+
+def test_prizes_fall_with_every_turn() -> None:
+    old, new = CarriedPrizes((("a", 4.0), ("b", 1.0))), CarriedPrizes((("b", 3.0),), (("r", 0.02),))
+    assert decayed([old, new], 0.5) == CarriedPrizes((("b", 1.5), ("a", 1.0)), (("r", 0.01),))
+    assert decayed([old, new], 0.0) == NO_PRIZES
+    assert decayed([], 0.5) == NO_PRIZES
+    many = CarriedPrizes(tuple((f"n{number:03}", 1.0) for number in range(3 * MOST)))
+    assert len(decayed([many], 0.5).nodes) == MOST
+
+
+def narrow(context: Context, **keys: object) -> Context:
+    return Context(context.index, load_settings(overrides={"gretriever": {"top_k_edges": 1, **keys}}))
+
+
+def test_kept_parts_grow_the_next_subgraph(films_index: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrieval, "_HOPS", 1)
+    question, films_index = "When was it released?", narrow(films_index, edge_cost=0.2)
+    graph = conspectus.Index(films_index).ask("What genre is Grey Heron?", "gretriever").evidence.subgraph
+    assert graph
+    assert graph.kept.nodes
+    alone = retrieve_subgraph(films_index, question, ["Salt Pans"]).subgraph
+    grown = retrieve_subgraph(films_index, question, ["Salt Pans"], decayed([graph.kept], 0.9)).subgraph
+    assert "Grey Heron" not in alone.text.nodes
+    assert {"Grey Heron", "Salt Pans"} <= set(grown.text.nodes)
+
+
+def test_a_conversation_keeps_the_subgraph_and_grows_it(films_index: Context) -> None:
+    talk = conspectus.Index(films_index).chat("gretriever")
+    first = talk.ask("Who directed Grey Heron?")
+    second = talk.ask("Where was she born?")
+    assert first.evidence.subgraph
+    assert second.evidence.subgraph
+    assert {"Grey Heron", "Ada Mirren", "Pelluci"} <= set(second.evidence.subgraph.text.nodes)
+
+
+def test_it_is_kept_in_a_file_too(films_index: Context, tmp_path: Path) -> None:
+    talk = conspectus.Index(films_index).chat("gretriever")
+    talk.ask("Who directed Grey Heron?")
+    path = tmp_path / "talk.jsonl"
+    append_turn(path, talk.history.turns[0])
+    assert read_session(path) == Conversation(talk.history.turns)
+    assert talk.history.turns[0].kept.nodes
+    path.write_text(path.read_text("utf-8").replace('"kept": {"nodes": [["', '"kept": {"nodes": [[7, "'), "utf-8")
+    with pytest.raises(InputError, match="kept"):
+        read_session(path)
+
+
+Build = Callable[[Iterable[tuple[str, str]]], Context]
+BOTH = pytest.mark.parametrize("method", ["gretriever", "triples"])
+
+
+def ask_by(context: Context, method: str, question: str) -> Answer:
+    answerer = METHODS[method].answerer(context)
+    return asyncio.run(answerer.answer(question))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "passages",
+    [
+        [("", "nothing here bears a name, and nothing is said of anything.")],
+        [("", "Ottokar."), ("", "ottokar again, and no more.")],
+    ],
+)
+def test_without_relations_nothing_is_known_but_passages_are_found(
+    build: Build, method: str, passages: list[tuple[str, str]]
+) -> None:
+    context = build(passages)
+    answer = ask_by(context, method, "Who is Ottokar?")
+    assert answer.text.startswith(NO_ANSWER)
+    assert answer.names == ()
+    found = asyncio.run(find_retriever(method, context).retrieve("Who is Ottokar?", 5))
+    assert {each.text for each in found.passages} == {text for _, text in passages}
+
+
+@BOTH
+def test_names_of_any_script_with_marks_of_csv(tmp_path: Path, method: str) -> None:
+    triples = [("法国", "首都", "巴黎"), ("مصر", "عاصمة", "القاهرة"), ('O"Neil, Ltd.', "seat", "Rome, Italy")]
+    context = films.build(tmp_path, triples)
+    assert "巴黎" in ask_by(context, method, "法国的首都是什么").names
+    assert "القاهرة" in ask_by(context, method, "ما هي عاصمة مصر").names
+    assert ask_by(context, method, 'Where is the seat of O"Neil, Ltd.?').triples
+
+
+@BOTH
+def test_a_filter_narrows_what_is_found(sample_context: Context, method: str) -> None:
+    index = Conspectus(sample_context)
+    whole = index.ask("Where does Oxford lie?", method)
+    assert whole.evidence.subgraph is not None
+    assert whole.evidence.subgraph.relations
+    narrowed = index.filter('title = "Oxford"').ask("Where does Oxford lie?", method)
+    assert narrowed.evidence.subgraph is not None
+    assert narrowed.evidence.subgraph.searched[1] < len(sample_context.index.arrow(Relation, "id"))
+    assert {each.title for each in narrowed.evidence.passages} == {"Oxford"}
+    nothing = index.filter('title = "Nowhere"').ask("Where does Oxford lie?", method)
+    assert nothing.text.startswith(NO_ANSWER)
+    assert nothing.evidence.passages == ()

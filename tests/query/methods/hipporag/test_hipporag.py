@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,12 +24,14 @@ from conspectus.query.methods.hipporag.hipporag import (
 )
 from conspectus.query.methods.hipporag.query_nodes import (
     Facts,
+    named_entities,
     nearest_facts,
+    nearest_phrases,
 )
 from conspectus.query.types import Evidence
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.records import Entity, Relation
+from conspectus.storage.records import Chunk, Entity, Mention, Relation, Synonym
 from conspectus.storage.settings import LlmSettings, PprSettings, load_settings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +39,62 @@ from hypothesis import strategies as st
 from benchmarks.fake_server import FakeRequest, FakeServer
 from tests.conftest import write_rows
 from tests.tags import inside, prompt_of
+
+
+def names_of(context: Context, question: str) -> tuple[str, ...]:
+    return asyncio.run(named_entities(context, question)).names
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("Does the author of The Oak House live in Oxford?", ("The Oak House", "Oxford")),
+        ("Did Angela Merkel visit Oxford, oxford and OXFORD?", ("Angela Merkel", "Oxford")),
+        ("is there a famous prize for a young author?", ("famous prize", "young author")),
+        ("?!", ()),
+        ("", ()),
+    ],
+)
+def test_names_or_else_noun_phrases(question: str, names: tuple[str, ...], sample_context: Context) -> None:
+    assert names_of(sample_context, question) == names
+
+
+def test_each_is_linked_with_its_nearest_phrase(sample_context: Context) -> None:
+    entities = sample_context.index.rows(Entity)
+    rows = nearest_phrases(sample_context, ("Oxford", "oxford", "Oak House"))
+    assert {entities[row].name for row in rows} == {"Oxford", "Oak House"}
+    assert rows.tolist() == sorted(set(rows.tolist()))
+    assert nearest_phrases(sample_context, ()).dtype == np.int64
+
+
+def weights(memory: Memory) -> dict[tuple[int, int], float]:
+    graph = memory.phrases
+    sources = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    found = zip(sources.tolist(), graph.indices.tolist(), graph.weights.tolist(), strict=True)
+    return {(source, target): round(weight, 6) for source, target, weight in found if source < target}
+
+
+def test_it_is_what_the_tables_say(sample_context: Context) -> None:
+    index = sample_context.index
+    memory = open_memory(sample_context)
+    assert open_memory(sample_context) is memory
+    entities, chunks = index.rows(Entity), index.rows(Chunk)
+    row_of = {each.id: row for row, each in enumerate(entities)}
+    place_of = {each.id: row for row, each in enumerate(chunks)}
+    counted = Counter((row_of[m.entity_id], place_of[m.chunk_id]) for m in index.rows(Mention) if m.entity_id)
+    assert memory.counts.shape == (len(entities), len(chunks))
+    assert {(row, place): memory.counts[row, place] for row, place in counted} == counted
+    assert memory.counts.nnz == len(counted)
+    assert memory.specificity == pytest.approx([1 / each.frequency for each in entities])
+    synonyms = {tuple(sorted((row_of[s.source_id], row_of[s.target_id]))): s.similarity for s in index.rows(Synonym)}
+    stated: defaultdict[tuple[int, ...], float] = defaultdict(float)
+    for each in index.rows(Relation):
+        pair = tuple(sorted((row_of[each.source_id], row_of[each.target_id])))
+        stated[pair] += 0 if pair in synonyms else each.weight
+    joined = {**{pair: weight for pair, weight in stated.items() if weight}, **synonyms}
+    assert synonyms
+    assert weights(memory) == pytest.approx({pair: round(weight, 6) for pair, weight in joined.items()}, abs=1e-6)
+
 
 EXACT = PprSettings(solver="exact")
 NO_EDGES = MemoryEdges(np.zeros((0, 2), np.int64), np.zeros(0))

@@ -1,5 +1,6 @@
 """Reading behind a path: which path and which sentences are taken, and when there is nothing to be said."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
@@ -10,8 +11,11 @@ from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import BeamPath, discover, extend
 from conspectus.query.methods.tog.by_reading import ReadingWalk
 from conspectus.query.methods.tog.evidence import QuotesBehindPath, read_behind_paths
+from conspectus.query.methods.tog.tog2 import score_entities
 from conspectus.query.question.topics import rows_of
 from conspectus.query.walk.graph import open_graph
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 @pytest.fixture
@@ -79,3 +83,13 @@ def test_things_without_a_page_are_not_read(context: Context) -> None:
     clue = "harbour was built engineer"
     assert behind(context, [path(context, "Port Alma", "1979")], clue) is None
     assert behind(context, [], clue) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.floats(0, 1)), min_size=1, max_size=12), st.floats(0, 2))
+def test_entity_scores_are_equation_6(pieces: list[tuple[int, float]], alpha: float) -> None:
+    owners, scores = [each[0] for each in pieces], [each[1] for each in pieces]
+    ranked = sorted(range(len(pieces)), key=lambda place: (-scores[place], place))
+    found = score_entities(owners, scores, alpha)
+    for owner in set(owners):
+        want = sum(scores[place] * math.exp(-alpha * k) for k, place in enumerate(ranked, 1) if owners[place] == owner)
+        assert math.isclose(found[owner], want, abs_tol=1e-12)

@@ -8,7 +8,7 @@ import pytest
 from conspectus.query.citations.marks import BEST_EFFORT
 from conspectus.query.context import Context
 
-from benchmarks.fake_server import FakeReply, FakeRequest, Rule
+from benchmarks.fake_server import FakeRequest, Rule
 from tests.query import films
 from tests.query.graph_serving import prompts, served
 from tests.query.methods.tog.test_tog2 import CLUE, RELATIONS, TOPICS, ask, every, naming
@@ -56,19 +56,6 @@ def test_calls_reach_their_bound_where_no_answer_comes(width: int, depth: int, g
     assert answer.names == ("Atlantis",)
 
 
-@pytest.mark.parametrize("reply", ["none", FakeReply(status=400)])
-def test_bad_replies_end_the_branch_with_a_reason(reply: str | FakeReply, films_index: Context, memo: Path) -> None:
-    for rule in (RELATIONS, ENTITIES):
-        replies = [Rule(reply, rule), Rule(every, RELATIONS), Rule("{No} {nothing}", REASON), Rule("{unknown}", OWN)]
-        with served(films_index, memo / rule[:8], replies) as (context, _):
-            answer = ask(context, method="tog")
-        assert answer.evidence.walk
-        assert not answer.names
-        assert any(
-            "(" in each.outcome for each in answer.evidence.walk.decisions if each.stage in ("relations", "entities")
-        )
-
-
 @pytest.mark.parametrize("method", ["tog", "tog2"])
 @pytest.mark.parametrize("own", [True, False])
 def test_own_knowledge_is_asked_for_only_where_it_is_allowed(
@@ -95,13 +82,6 @@ def test_own_knowledge_is_asked_for_only_where_it_is_allowed(
         assert answer.text == f"Atlantis {BEST_EFFORT}", "it is marked"
     else:
         assert "Atlantis" not in answer.text
-
-
-def test_without_a_model(films_index: Context) -> None:
-    answer = ask(films_index, question="Who directed Night Ferry?", method="tog")
-    assert answer.method == "tog:offline"
-    assert answer.names == ("Hugo Wren",)
-    assert answer.triples
 
 
 def test_unnamed_nodes_are_walked_through_without_a_call(tmp_path: Path, memo: Path) -> None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conspectus.query.abstention import is_no_answer
 from conspectus.query.citations.marks import BEST_EFFORT, UNVERIFIED
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
@@ -16,7 +15,7 @@ from conspectus.query.types import Answer
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Rule
 from tests.query.graph_serving import asked_of, prompts, served
-from tests.tags import inside, prompt_of
+from tests.tags import inside
 
 TOPICS, RELATIONS = "You choose the entities of a knowledge graph", "you choose the relations to follow"
 REASON, CLUE, SCORE = (
@@ -184,13 +183,6 @@ def test_without_a_model_it_finds_what_the_question_asks_for(films_index: Contex
         assert answer.names[0] in answer.text
 
 
-def test_a_graph_that_lacks_the_topic_says_that_it_does_not_know(films_index: Context) -> None:
-    answer = ask(films_index, ["Nobody"])
-    assert is_no_answer(answer.text)
-    assert not answer.names
-    assert "lacks Nobody" in answer.trace[0].detail
-
-
 @pytest.mark.parametrize("scorer", ["embedding", "bm25", "rerank"])
 def test_every_scorer_ranks_passages(scorer: str, context: Context) -> None:
     tog = context.settings.tog.model_copy(update={"scorer": scorer})
@@ -224,15 +216,6 @@ def test_a_scorer_that_fails_is_a_step_and_the_ranking_by_embedding_stands(
     kept = [(entity.label, entity.kept) for entity in entities.considered]
     assert kept == [(entity.label, entity.kept) for entity in wanted.considered]
     assert all(entity.score for entity in entities.considered if entity.kept), "no score is a number from nowhere"
-
-
-def test_temperatures(films_index: Context, memo: Path) -> None:
-    with served(films_index, memo, [*rules(), Rule(every, RELATIONS)], tog={"depth": 1}) as (context, server):
-        ask(context)
-    for each in server.requests:
-        assert each.body
-        wanted = 0.0 if REASON in prompt_of(each.body) else 0.4
-        assert each.body["temperature"] == wanted
 
 
 def found(answer: Answer) -> tuple[str, tuple[str, ...], list[str]]:

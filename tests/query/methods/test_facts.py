@@ -1,14 +1,19 @@
+"""Methods that read facts or nothing: the nearest triples, and what a model knows by itself."""
+
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
+from conspectus.query.methods import no_retrieval
 from conspectus.query.types import Answer, TopicAnswerer
 from conspectus.storage.errors import NeedsModel
 
-from benchmarks.fake_server import Rule
+from benchmarks.fake_server import FakeReply, Rule
 from tests.query.graph_serving import prompts, served
 from tests.tags import inside
 
@@ -77,3 +82,35 @@ def test_mixed_reads_passages_beside_facts_and_needs_a_model(films_index: Contex
         answer = ask(context, "mixed", "Grey Heron")
     assert "(none)" in prompts(server)[0], "the index has no documents"
     assert answer.names == ("Ada Mirren",)
+
+
+def ask_alone(context: Context, method: str, question: str = "Where is Bern?") -> Answer:
+    return asyncio.run(METHODS[method].answerer(context).answer(question))
+
+
+@pytest.mark.parametrize(
+    ("method", "reply", "want"),
+    [("io", "Switzerland.", "Switzerland"), ("cot", "Bern is a city.\nSo the answer is: Switzerland.", "Switzerland")],
+)
+def test_one_call(method: str, reply: str, want: str, context: Context, tmp_path: Path) -> None:
+    with served(context, tmp_path, [Rule(reply)]) as (opened, server):
+        answer = ask_alone(opened, method)
+    assert (answer.text, answer.names, answer.method, answer.usage.calls) == (want, (want,), method, 1)
+    assert "Where is Bern?" in prompts(server)[0]
+    assert not answer.known
+
+
+def test_most_of_several_samples(context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: Sequence[str | FakeReply] = [f"So the answer is: {each}." for each in ("Bern", "Basel", "bern", "unknown")]
+    monkeypatch.setattr(no_retrieval, "_SAMPLES", 5)
+    with served(context, tmp_path, [Rule([*said, FakeReply(status=400)])]) as (opened, server):
+        answer = ask_alone(opened, "cot_sc")
+    assert answer.text.casefold() == "bern"
+    assert len(server.requests) == 5
+    assert "4 of 5" in answer.trace[0].detail
+
+
+@pytest.mark.parametrize("method", ["io", "cot", "cot_sc"])
+def test_a_model_that_does_not_know(method: str, context: Context, tmp_path: Path) -> None:
+    with served(context, tmp_path, [Rule("unknown")]) as (opened, _):
+        assert ask_alone(opened, method).text == NO_ANSWER

@@ -1,9 +1,29 @@
-"""Excerpts: what of a passage can be quoted, and what is shown with it."""
+"""Statements of passages: what can be quoted, what stands beside it, how it is ranked, and what it is worth."""
+
+import json
+from importlib.resources import files
 
 import pytest
+from conspectus.query.answer_writing.asked import asked_of, unspaced_runs
+from conspectus.query.answer_writing.comparison import winner
 from conspectus.query.answer_writing.excerpts import Excerpt, excerpts
+from conspectus.query.answer_writing.features import (
+    ANSWER_FEATURES,
+    NEXT_FEATURES,
+    STATEMENT_FEATURES,
+    Meanings,
+    held_by,
+    is_related,
+    statement_features,
+)
+from conspectus.query.answer_writing.support import SETS, reader_weights
+from conspectus.query.answer_writing.versions import date_of
 from conspectus.query.context import Context
+from conspectus.query.question.measures import measure_of
+from conspectus.query.question.parts import sides_of
 from conspectus.query.types import Passage
+from conspectus.storage.records import Document
+from conspectus.storage.text.names import words
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
@@ -134,3 +154,112 @@ def test_short_items_below_an_underlined_heading_belong_to_the_list(sample_conte
     assert [item for parts in shown for item in parts if item.startswith("-")] == [
         "- Two Sprockets of Ely", "- Chainsong", "- C#",
     ]  # fmt: skip
+
+
+def test_the_weights_are_those_of_the_features() -> None:
+    written = json.loads(files("conspectus.query.answer_writing").joinpath("reader_weights.json").read_text("utf-8"))
+    for by_many_languages, name in SETS.items():
+        assert tuple(written[name]["statement"]["weights"]) == STATEMENT_FEATURES
+        assert tuple(written[name]["next"]["weights"]) == NEXT_FEATURES
+        weights = reader_weights(by_many_languages)
+        assert weights.statement.weights.tolist() == list(written[name]["statement"]["weights"].values())
+    assert tuple(written["answer"]["weights"]) == ANSWER_FEATURES
+    assert all(0 < least < 1 for least in weights.least.values())
+    assert 0 < weights.least_next < 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "related"),
+    [
+        ("drew", "drawn", True),
+        ("backup", "backups", True),
+        ("sichern", "sicherung", True),
+        ("gate", "pier", False),
+        ("北京", "北方", False),
+    ],
+)
+def test_forms_of_a_word(one: str, other: str, related: bool) -> None:
+    assert is_related(one, other) is related
+
+
+def features_of(context: Context, question: str, text: str) -> list[dict[str, float]]:
+    """The features of the statements of a text, by name."""
+    known = context.passage(0, 1.0)
+    passage = Passage(known.document_id, known.chunk_id, 0, len(text), 1.0, text, "")
+    asked = asked_of(context, question)
+    statements = excerpts(context, [passage])
+    meanings = Meanings(context, statements).of(asked)
+    rows = statement_features(asked, statements, held_by(context, asked, statements), meanings)
+    return [dict(zip(STATEMENT_FEATURES, row, strict=True)) for row in rows.tolist()]
+
+
+def test_a_word_takes_its_nearest_token(sample_context: Context) -> None:
+    text = "Her salary is 900 crowns. The harbour freezes over in February."
+    first, second = features_of(sample_context, "How much does she earn each month?", text)
+    assert first["words"] == second["words"] == 0.0
+    assert first["meaning of words"] > second["meaning of words"] + 0.1
+    assert first["missing meaning"] < second["missing meaning"]
+
+
+def test_a_language_without_spaces_is_cut_into_words(sample_context: Context) -> None:
+    assert unspaced_runs(words("Linux 是什么？ 北京")) == ["是什么", "北京"]
+    asked = asked_of(sample_context, "茶园是哪一年建的？")
+    assert {"茶园", "建"} <= asked.weights.keys()
+    assert not {"园是", "建的", "哪一"} & asked.weights.keys()
+    assert sum(asked.weights[term] for term in ("茶园", "建")) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("question", "sentences", "expected"),
+    [
+        ("Who is older, Ada or Bo?", ["Ada was born in 1815.", "Bo was born on 9 December 1906."], "Ada"),
+        ("Wer ist jünger: Ada oder Bo?", ["Ada, geboren 1815.", "Bo wurde 1906 geboren."], "Bo"),
+        ("Lequel est plus lourd, le Pin ou le Lis ?", ["Le Pin pèse 900 g.", "Le Lis pèse 1.2 kg."], "Lis"),
+        ("Which is cheaper, the Pin or the Lis?", ["The Pin costs 3 euros.", "The Lis weighs 2 kg."], ""),
+        ("Which is better, the Pin or the Lis?", ["The Pin costs 3 euros.", "The Lis costs 2 euros."], ""),
+    ],
+)
+def test_winner(question: str, sentences: list[str], expected: str) -> None:
+    assert winner(question, sentences) == expected
+
+
+def test_measures_are_asked_for_in_four_languages() -> None:
+    asked = ("How old is Ada?", "Wie alt ist Ada?", "Quel âge a Ada ?", "¿Qué edad tiene Ada?", "Where is Ada?")
+    found = [measure_of(question) for question in asked]
+    assert [each and each.name for each in found] == ["date", "date", "date", "date", None]
+
+
+@pytest.mark.parametrize(
+    ("question", "sides"),
+    [
+        ("How do the Ridge and the Dome differ?", ("Ridge", "Dome")),
+        ("What do the Ridge and the Dome have in common?", ("Ridge", "Dome")),
+        ("What distinguishes the Ridge from the Dome?", ("Ridge", "Dome")),
+        ("Is the Ridge heavier than the Dome?", ("Ridge", "Dome")),
+        ("Was haben Ridge und Dome gemeinsam?", ("Ridge", "Dome")),
+        ("Ridge和Dome有什么区别？", ("Ridge", "Dome")),
+        ("Is the Ridge a tent?", ()),
+    ],
+)
+def test_sides(question: str, sides: tuple[str, ...]) -> None:
+    assert sides_of(question) == sides
+
+
+@pytest.mark.parametrize(
+    ("title", "uri", "text", "metadata", "later_than"),
+    [
+        ("Minutes, 6 March 2025", "a.txt", "x", {}, "2025-03-05"),
+        ("Minutes", "2025-03-06.md", "x", {}, "2025-03-05"),
+        ("Minutes", "a.md", "Of 6 March 2025.", {}, "2025-03-05"),
+        ("Rules of 1999", "a.md", "x", {"date": "2025-03-06T09:00:00"}, "2025-03-05"),
+    ],
+)
+def test_date_of(title: str, uri: str, text: str, metadata: dict[str, str], later_than: str) -> None:
+    def dated(*fields: object) -> float | None:
+        return date_of(Document(*fields))  # type: ignore[arg-type]
+
+    own = dated("d", title, uri, text, metadata, len(text), "0")
+    other = dated("d", later_than, "a", "x", {}, 1, "0")
+    assert own is not None
+    assert other is not None
+    assert own == other + 1

@@ -1,13 +1,17 @@
-"""P6: what a notebook shows is inert, whatever documents say."""
+"""The types of answers: what a notebook shows, and subgraphs as text."""
 
+import csv
+import io
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import conspectus
+import pytest
 from conspectus.query.explain.types import Explained, Explanation, PathHop, PathNode, ScorePart
 from conspectus.query.explain.types import Path as Route
 from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage, ScoredReport, Step
+from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.records import Entity, Relation, Report
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,3 +73,34 @@ def test_indexes_and_what_is_found_are_shown(index_root: Path) -> None:
     explained = index.explain("Who directed the film?", "bm25", 1)
     assert explained.formula in inert(explained._repr_html_())
     assert "nothing found" in inert(replace(found, passages=())._repr_html_())
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> TextualGraph:
+    nodes = draw(st.lists(TEXTS, max_size=6))
+    place = st.integers(0, max(len(nodes) - 1, 0))
+    edges = draw(st.lists(st.builds(TextualEdge, place, TEXTS, place), max_size=6)) if nodes else []
+    return TextualGraph(tuple(nodes), tuple(edges))
+
+
+def test_a_graph_is_two_tables() -> None:
+    graph = TextualGraph(("Paris", 'a "city", big'), (TextualEdge(0, "is", 1),))
+    assert graph.to_text() == 'node_id,node_attr\n0,Paris\n1,"a ""city"", big"\n\nsrc,edge_attr,dst\n0,is,1\n'
+
+
+@given(graphs())
+def test_the_tables_read_back_as_the_graph(graph: TextualGraph) -> None:
+    rows = list(csv.reader(io.StringIO(graph.to_text(), newline="")))
+    rows, middle = [row for row in rows if row], len(graph.nodes) + 1
+    assert [row[1] for row in rows[1:middle]] == list(graph.nodes)
+    assert [TextualEdge(int(one), text, int(other)) for one, text, other in rows[middle + 1 :]] == list(graph.edges)
+
+
+def test_a_part_numbers_its_nodes_anew() -> None:
+    graph = TextualGraph(("a", "b", "c"), (TextualEdge(0, "x", 1), TextualEdge(2, "y", 0)))
+    assert graph.part([2, 0], [1]) == TextualGraph(("c", "a"), (TextualEdge(0, "y", 1),))
+    with pytest.raises(ValueError, match="outside"):
+        graph.part([2], [1])
