@@ -190,6 +190,31 @@ def with_complaint(request: Request, reply: str, complaint: str) -> Request:
     return replace(request, messages=(*request.messages, *said, Message("user", complaint)))
 
 
+@dataclass(slots=True)
+class Usability:
+    """Whether a model's replies of one step can be used: if hardly any can, the others are not asked for.
+
+    A small model writes a usable one now and then by chance.
+    """
+
+    usable: int = 0
+    unusable: int = 0
+
+    def check(self) -> None:
+        """Raise NotAsked if the model need not be asked again."""
+        if self.unusable >= max(_GIVES_UP_AFTER, _MOSTLY * self.usable):
+            raise NotAsked(f"{self.unusable} of {self.unusable + self.usable} replies were unusable", "")
+
+
+class NotAsked(BadAnswer):
+    """The model was not asked, because its replies so far could hardly be used."""
+
+
+_GIVES_UP_AFTER = 5
+_MOSTLY = 4
+"""So many unusable replies for each usable one are most."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExchangeResult(Generic[Value]):
     """The value of an exchange, and how many of its parts (records, findings) were read and dropped."""

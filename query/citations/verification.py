@@ -32,8 +32,8 @@ from conspectus.query.citations.marks import (
 )
 from conspectus.query.context import Context
 from conspectus.query.sayings import saying
-from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step, ignore_pieces
-from conspectus.storage.errors import ModelError
+from conspectus.query.types import Answer, Answerer, Check, Citation, CitedTriple, Say, Step, ignore_pieces
+from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.text.embedded import predicate_words
 
 if TYPE_CHECKING:
@@ -122,12 +122,38 @@ async def _with_nearest(context: Context, answer: Answer, method: "Method | None
     return replace(answer, text=f"{answer.text.strip()} {saying('nearest statement', question, quotes)}")
 
 
+async def answered(context: Context, question: str, method: "Method", answerer: Answerer, say: Say) -> Answer:
+    """Return the answer of a method; if no reply of its model can be used, what it answers without one, which says so.
+
+    Raises:
+        ModelError: The model's server failed, or the method needs a model.
+    """
+    with measured() as measure:
+        try:
+            return await answerer.answer(question, say)
+        except BadAnswer as error:
+            from conspectus.query.answer_writing.extractive import UNUSABLE
+
+            plain = _no_model(context)
+            if method.missing(plain.settings) is not None:
+                raise
+            answer = await method.answerer(plain).answer(question, ignore_pieces)
+            text = f"{answer.text}\n{UNUSABLE}"
+            say(text)
+            trace = (Step("model", f"no reply can be used: {error}"), *answer.trace)
+    return replace(answer, text=text, usage=measure.usage(), trace=trace)
+
+
+def _no_model(context: Context) -> Context:
+    llm = context.settings.llm.model_copy(update={"model": ""})
+    return replace(context, settings=context.settings.model_copy(update={"llm": llm}))
+
+
 async def _without_model(context: Context, answer: Answer, question: str, method: "Method") -> Answer:
     """Return what a method answers without a model; of one that needs a model, what the passages that it found say."""
     from conspectus.query.answer_writing.extractive import quote_evidence
 
-    llm = context.settings.llm.model_copy(update={"model": ""})
-    plain = replace(context, settings=context.settings.model_copy(update={"llm": llm}))
+    plain = _no_model(context)
     if method.missing(plain.settings) is None:
         return await method.answerer(plain).answer(question, ignore_pieces)
     with assembling(question, answer.method) as assembly:
