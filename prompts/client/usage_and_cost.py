@@ -149,12 +149,7 @@ class Recording:
         Raises:
             BudgetReached: One of them has too little left.
         """
-        others = [one for meter in self.meters if (one := meter.budget())]
-        if not others:
-            async with budget.reserve(model, prompt_tokens, completion_tokens) as only:
-                yield only
-            return
-        budgets = [budget, *others]
+        budgets = [budget, *(one for meter in self.meters if (one := meter.budget()))]
         async with AsyncExitStack() as stack:
             held = [
                 await stack.enter_async_context(one.reserve(model, prompt_tokens, completion_tokens)) for one in budgets

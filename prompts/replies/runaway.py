@@ -26,6 +26,8 @@ _LIMITS = {
     "verify": (2_000, 0),
     "rate": (2_000, 0),
     "resolve": (2_000, 1),
+    "lazy_questions": (2_000, 0),
+    "lazy_relevance": (4_000, 0),
     "summarise": (4_000, 1),
     **dict.fromkeys(
         ("tog_topics", "tog_relations", "tog_entities", "tog_score", "fasttog_prune", "fact_filter"), (2_000, 1)

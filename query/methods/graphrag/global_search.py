@@ -29,7 +29,6 @@ from conspectus.query.answer_writing.context_windows import (
     passage_unit,
     shuffled,
 )
-from conspectus.query.answer_writing.extractive import UNSUPPORTED
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
@@ -39,7 +38,7 @@ from conspectus.query.methods.graphrag.map_step import Material, Notes, material
 from conspectus.query.methods.graphrag.overview.focus import QUOTED_WORDS, focused_themes, has_parts, is_focused
 from conspectus.query.methods.graphrag.overview.themes import Theme, themes
 from conspectus.query.question.scope import LEAST_SUPPORT, closeness_to_whole, corpus_coverage, is_about_the_whole
-from conspectus.query.types import Answer, Answerer, Say, Step, ignore_pieces
+from conspectus.query.types import Answer, Answerer, Say, Step
 from conspectus.query.types.answer import OVERVIEW
 from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.cancellation import check
@@ -73,7 +72,7 @@ class GlobalSearch:
             zero and failed calls; a window whose call fails is left out.
 
         Raises:
-            ModelError: Every map call fails, or the final one does.
+            ModelError: No map call gives a note that names what it rests on, or the final call fails.
         """
         limit = self._context.room("map", self._settings.context_tokens)
         with assembling(question, self._name) as assembly:
@@ -81,21 +80,12 @@ class GlobalSearch:
             windows = pack(shuffled(selected.units, _SEED), limit)
             notes = await take_notes(self._context, self._model, question, windows)
             material = material_of(notes.notes, limit)
-            unread = not notes.notes and bool(notes.baseless or notes.failures)
-            first = ignore_pieces if unread else say
             assembly.add(*selected.trace, _map_report(windows, notes), _reduce_report(notes, material))
             assembly.over(len(selected.units), sum(window.n_tokens for window in windows))
             found = evidence(self._context, material.scored())
-            answer = await write(
-                assembly, self._context, self._model, material.text, material.units, found, first, dropped=notes.dropped
+            return await write(
+                assembly, self._context, self._model, material.text, material.units, found, say, dropped=notes.dropped
             )
-        if not unread:
-            return answer
-        # A model that cites nothing is too small for this: what is said without one is no worse.
-        plain = await ExtractiveGlobalSearch(self._name, self._context, self._selector).answer(question, ignore_pieces)
-        text = f"{plain.text}\n{UNSUPPORTED}" if plain.known else plain.text
-        say(text)
-        return replace(plain, text=text, usage=answer.usage, trace=(*answer.trace, *plain.trace))
 
 
 def _map_report(windows: list[Window], notes: Notes) -> Step:
