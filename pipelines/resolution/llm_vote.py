@@ -69,7 +69,8 @@ async def voted(
         nonlocal done
         try:
             async with running:
-                usability.check()
+                if why := usability.why_not:
+                    raise BadAnswer(why, "")
                 said = await _ask(batch, shown, model)
             usability.usable += 1
             return said

@@ -200,19 +200,15 @@ class Usability:
     usable: int = 0
     unusable: int = 0
 
-    def check(self) -> None:
-        """Raise NotAsked if the model need not be asked again."""
-        if self.unusable >= max(_GIVES_UP_AFTER, _MOSTLY * self.usable):
-            raise NotAsked(f"{self.unusable} of {self.unusable + self.usable} replies were unusable", "")
+    @property
+    def why_not(self) -> str:
+        """Why the model need not be asked again, "" if it may help."""
+        hopeless = self.unusable >= max(_GIVES_UP_AFTER, _MOSTLY * self.usable)
+        return f"{self.unusable} of {self.unusable + self.usable} replies were unusable" if hopeless else ""
 
 
-class NotAsked(BadAnswer):
-    """The model was not asked, because its replies so far could hardly be used."""
-
-
-_GIVES_UP_AFTER = 5
-_MOSTLY = 4
-"""So many unusable replies for each usable one are most."""
+_GIVES_UP_AFTER, _MOSTLY = 5, 4
+"""So many unusable replies, and so many for each usable one, are most."""
 
 
 @dataclass(frozen=True, slots=True)

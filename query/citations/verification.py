@@ -134,26 +134,21 @@ async def answered(context: Context, question: str, method: "Method", answerer: 
         except BadAnswer as error:
             from conspectus.query.answer_writing.extractive import UNUSABLE
 
-            plain = _no_model(context)
-            if method.missing(plain.settings) is not None:
+            if method.needs_model:
                 raise
-            answer = await method.answerer(plain).answer(question, ignore_pieces)
+            answer = await _without_model(context, Answer(question, method.name, ""), question, method)
             text = f"{answer.text}\n{UNUSABLE}"
             say(text)
             trace = (Step("model", f"no reply can be used: {error}"), *answer.trace)
     return replace(answer, text=text, usage=measure.usage(), trace=trace)
 
 
-def _no_model(context: Context) -> Context:
-    llm = context.settings.llm.model_copy(update={"model": ""})
-    return replace(context, settings=context.settings.model_copy(update={"llm": llm}))
-
-
 async def _without_model(context: Context, answer: Answer, question: str, method: "Method") -> Answer:
     """Return what a method answers without a model; of one that needs a model, what the passages that it found say."""
     from conspectus.query.answer_writing.extractive import quote_evidence
 
-    plain = _no_model(context)
+    llm = context.settings.llm.model_copy(update={"model": ""})
+    plain = replace(context, settings=context.settings.model_copy(update={"llm": llm}))
     if method.missing(plain.settings) is None:
         return await method.answerer(plain).answer(question, ignore_pieces)
     with assembling(question, answer.method) as assembly:

@@ -29,7 +29,7 @@ from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.client.window import window_for
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
-from conspectus.prompts.replies.structured import ExchangeResult, NotAsked, Usability, ask_for, least_lost
+from conspectus.prompts.replies.structured import ExchangeResult, Usability, ask_for, least_lost
 from conspectus.storage.errors import BadAnswer, Deferred, ModelError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Failure, Report
@@ -142,13 +142,12 @@ class _Writing:
         if not text:
             return self._lost(community, "no record fits into reports.max_input_tokens", "")
         async with self._running:
+            if why := self._usability.why_not:
+                return self._lost(community, "not asked for", why)
             try:
-                self._usability.check()
                 answer, found, failures = await self._answer(community, text, cited)
             except Deferred:
                 return _Written(None, (), waits=True)
-            except NotAsked as error:
-                return self._lost(community, "not asked for", error.reason)
             except ModelError as error:
                 self._usability.unusable += isinstance(error, BadAnswer)
                 return self._lost(community, "the model gave no report", str(error))
