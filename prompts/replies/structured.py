@@ -217,7 +217,7 @@ Exchange = Callable[[LanguageModel], Awaitable[ExchangeResult[Value]]]
 """Asks a model; raises BadAnswer if the reply cannot be used."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Retried:
     """Counts of exchanges that were retried, that then dropped nothing, and that got no reply."""
 
@@ -241,27 +241,16 @@ async def least_lost(model: LanguageModel, exchange: Exchange[Value]) -> Value:
     return (await exchange(model)).value
 
 
-class Retrying:
+class Retrying(CountedModel):
     """A `LanguageModel` that is asked once more for remembered replies that dropped parts.
 
     Failed calls are not remembered, so asking means trying again. `retried` counts the exchanges so far.
     """
 
     def __init__(self, model: Remembering) -> None:
-        self._model = model
+        super().__init__(model)
+        self._remembering = model
         self.retried = Retried()
-
-    async def complete(self, request: Request) -> Reply:
-        """Return the reply of the model."""
-        return await self._model.complete(request)
-
-    def stream(self, request: Request) -> AsyncIterator[str]:
-        """Return the reply of the model piece by piece."""
-        return self._model.stream(request)
-
-    def window(self, step: str) -> Window:
-        """Return the context of the model."""
-        return window_for(self._model, step)
 
     async def least_lost(self, exchange: Exchange[Value]) -> Value:
         """Return the better of the remembered outcome and a new one, which is then remembered.
@@ -277,25 +266,23 @@ class Retrying:
         try:
             second = await _tried(exchange, now)
         except ModelError:
-            self._count(unanswered=1)
+            self.retried.asked += 1
+            self.retried.unanswered += 1
             return _value(first)
-        self._count(healed=_quality(second)[0])
+        self.retried.asked += 1
+        self.retried.healed += _quality(second)[0]
         if _quality(second) <= _quality(first):
             return _value(first)
         for request, reply in now.replies:
-            await self._model.remember(request, reply)
+            await self._remembering.remember(request, reply)
         return _value(second)
 
-    def _count(self, healed: int = 0, unanswered: int = 0) -> None:
-        so_far = self.retried
-        self.retried = Retried(so_far.asked + 1, so_far.healed + healed, so_far.unanswered + unanswered)
 
-
-class _Recorder:
+class _Recorder(CountedModel):
     """A model that records its replies to one exchange."""
 
     def __init__(self, model: LanguageModel, fresh: bool) -> None:
-        self._model = model
+        super().__init__(model)
         self._fresh = fresh
         self.replies: list[tuple[Request, Reply]] = []
 
@@ -303,9 +290,6 @@ class _Recorder:
         reply = await self._model.complete(replace(request, fresh=self._fresh))
         self.replies.append((request, reply))
         return reply
-
-    def stream(self, request: Request) -> AsyncIterator[str]:
-        return self._model.stream(request)
 
 
 async def _tried(exchange: Exchange[Value], model: LanguageModel) -> ExchangeResult[Value] | BadAnswer:
