@@ -34,7 +34,7 @@ from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.dynamic import DynamicReports
 from conspectus.query.methods.graphrag.map_input import EveryPassage, LevelReports, Selected, Selector
-from conspectus.query.methods.graphrag.map_step import Material, Notes, material_of, take_notes
+from conspectus.query.methods.graphrag.map_step import Notes, material_of, take_notes
 from conspectus.query.methods.graphrag.overview.focus import QUOTED_WORDS, focused_themes, has_parts, is_focused
 from conspectus.query.methods.graphrag.overview.themes import Theme, themes
 from conspectus.query.question.scope import LEAST_SUPPORT, closeness_to_whole, corpus_coverage, is_about_the_whole
@@ -80,7 +80,7 @@ class GlobalSearch:
             windows = pack(shuffled(selected.units, _SEED), limit)
             notes = await take_notes(self._context, self._model, question, windows)
             material = material_of(notes.notes, limit)
-            assembly.add(*selected.trace, _map_report(windows, notes), _reduce_report(notes, material))
+            assembly.add(*selected.trace, _map_report(windows, notes), Step("reduce", material.told(len(notes.notes))))
             assembly.over(len(selected.units), sum(window.n_tokens for window in windows))
             found = evidence(self._context, material.scored())
             return await write(
@@ -101,16 +101,6 @@ def _map_report(windows: list[Window], notes: Notes) -> Step:
     if notes.failures:
         parts.append(f"{len(notes.failures)} calls failed: {notes.failures[0]}")
     return Step("map", ", ".join(parts))
-
-
-def _reduce_report(notes: Notes, material: Material) -> Step:
-    if not material.notes:
-        return Step("reduce", "nothing helps to answer")
-    return Step(
-        "reduce",
-        f"{len(material.notes)} of {len(notes.notes)} notes on {len(material.units)} reports or passages, "
-        f"{material.n_tokens} tokens",
-    )
 
 
 class ExtractiveGlobalSearch:

@@ -146,6 +146,11 @@ class Material:
     notes: tuple[Note, ...]
     units: tuple[Unit, ...]
 
+    def told(self, n_notes: int) -> str:
+        """Return how many of the notes it holds, for the trace."""
+        held = f"{len(self.notes)} of {n_notes} notes on {len(self.units)} reports or passages, {self.n_tokens} tokens"
+        return held if self.notes else "nothing helps to answer"
+
     def scored(self) -> list[ScoredUnit]:
         """Return the units with the score of their best note, best first."""
         best: dict[str, int] = {}
