@@ -88,7 +88,7 @@ async def ask(
         >>> "Mara Quill" in answer.text
         True
     """
-    from conspectus.query.citations.verification import verified
+    from conspectus.query.citations.verification import answered, verified
     from conspectus.query.filter.documents import filter_steps
     from conspectus.query.menu import find_method
     from conspectus.query.types import TopicAnswerer
@@ -108,7 +108,9 @@ async def ask(
             from conspectus.query.conversation.follow_up import ShapedAnswerer
 
             answerer = ShapedAnswerer(context, answerer, history)
-        answer = await answerer.answer(read)
+            answer = await answerer.answer(read)
+        else:
+            answer = await answered(context, read, chosen, answerer)
     answer = await verified(context, answer, None if topics else chosen)
     steps = filter_steps(context)
     evidence = replace(answer.evidence, trace=(*steps, *answer.evidence.trace))

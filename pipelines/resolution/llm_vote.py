@@ -1,5 +1,6 @@
 """A language model's vote on pairs of names that the rules leave open."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -9,9 +10,10 @@ from conspectus.pipelines.resolution.features import Names
 from conspectus.pipelines.resolution.rules import NamePair
 from conspectus.pipelines.runner import Progress
 from conspectus.prompts.client.event_loop import gather_settled
+from conspectus.prompts.client.window import window_for
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
-from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
+from conspectus.prompts.replies.structured import ExchangeResult, Usability, ask_for, least_lost
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Failure
@@ -61,11 +63,20 @@ async def voted(
     shown = _Shown(names)
     progress("vote on names", 0, len(batches))
     done = 0
+    usability, running = Usability(), asyncio.Semaphore(window_for(model, STAGE).slots or len(batches) or 1)
 
     async def ask(batch: Sequence[NamePair]) -> dict[int, bool]:
         nonlocal done
         try:
-            return await _ask(batch, shown, model)
+            async with running:
+                if why := usability.why_not:
+                    raise BadAnswer(why, "")
+                said = await _ask(batch, shown, model)
+            usability.usable += 1
+            return said
+        except BadAnswer:
+            usability.unusable += 1
+            raise
         finally:
             done += 1
             progress("vote on names", done, len(batches))

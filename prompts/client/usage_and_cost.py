@@ -149,12 +149,7 @@ class Recording:
         Raises:
             BudgetReached: One of them has too little left.
         """
-        others = [one for meter in self.meters if (one := meter.budget())]
-        if not others:
-            async with budget.reserve(model, prompt_tokens, completion_tokens) as only:
-                yield only
-            return
-        budgets = [budget, *others]
+        budgets = [budget, *(one for meter in self.meters if (one := meter.budget()))]
         async with AsyncExitStack() as stack:
             held = [
                 await stack.enter_async_context(one.reserve(model, prompt_tokens, completion_tokens)) for one in budgets
@@ -287,16 +282,6 @@ class TokenBudget:
 
     def refusal(self, tokens: int, dollars: float) -> BudgetReached:
         """Return the error for a call that may use more than is left."""
-        return BudgetReached(self._why(tokens, dollars))
-
-    def _fits(self, tokens: int, dollars: float, others: Reservation) -> bool:
-        in_tokens = self._settled.tokens + others.tokens + tokens
-        in_dollars = self._settled.dollars + others.dollars + dollars
-        return (self._max_tokens is None or in_tokens <= self._max_tokens) and (
-            self._max_cost is None or in_dollars <= self._max_cost
-        )
-
-    def _why(self, tokens: int, dollars: float) -> str:
         spent = f"{self._settled.tokens:,} tokens"
         parts = []
         if self._max_tokens is not None and self._settled.tokens + tokens > self._max_tokens:
@@ -308,6 +293,14 @@ class TokenBudget:
                 f"llm.max_cost is ${self._max_cost:g}, ${self._settled.dollars:.4f} ({spent}) are spent, "
                 f"the next call may cost ${dollars:.4f}"
             )
+        more = "Every reply is kept: run the same command with more to go on"
         if not self._resumable:
-            return f"{'; '.join(parts)}. No reply is kept: run the same command with more to begin again"
-        return f"{'; '.join(parts)}. Every reply is kept: run the same command with more to go on"
+            more = "No reply is kept: run the same command with more to begin again"
+        return BudgetReached(f"{'; '.join(parts)}. {more}")
+
+    def _fits(self, tokens: int, dollars: float, others: Reservation) -> bool:
+        in_tokens = self._settled.tokens + others.tokens + tokens
+        in_dollars = self._settled.dollars + others.dollars + dollars
+        return (self._max_tokens is None or in_tokens <= self._max_tokens) and (
+            self._max_cost is None or in_dollars <= self._max_cost
+        )

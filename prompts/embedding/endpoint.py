@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from typing import Any
@@ -40,14 +40,6 @@ _BLANK = "-"
 _TOO_MUCH = re.compile(r"batch|many|array|token|length|long|large|limit|maximum|exceed|size|context", re.IGNORECASE)
 _TOO_LARGE = 413
 _ENCODING = re.compile(r"encoding|base64", re.IGNORECASE)
-
-
-@dataclass(slots=True)
-class _Job:
-    """One call of the embedder: the prefix of its texts, and what it has spent so far."""
-
-    prefix: str
-    spent: list[Spending] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +96,7 @@ class EndpointEmbedder:
     def dimension(self) -> int:
         """The length of a vector; if it is unknown, the server is asked for one."""
         if self._dimension is None:
-            self._vectors([""], _Job(self._embedding.document_prefix))
+            self._vectors([""], self._embedding.document_prefix)
         assert self._dimension is not None
         return self._dimension
 
@@ -119,15 +111,15 @@ class EndpointEmbedder:
         A text without a visible character is embedded as "-"; a text that the server finds too long, as the normalised
         sum of its parts. Raises ValueError if a text has more than `max_tokens` tokens.
         """
-        job = _Job(self._embedding.document_prefix)
+        prefix = self._embedding.document_prefix
         for row, text in enumerate(texts):
-            if not self._fits(job.prefix, text):
+            if not self._fits(prefix, text):
                 raise ValueError(
                     f"text {row} ({text[:60]!r}...) has more than {self.max_tokens} tokens: embed its windows instead"
                 )
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        return self._vectors(texts, job)
+        return self._vectors(texts, prefix)
 
     def embed_tokens(self, texts: Sequence[str]) -> None:
         """Return None: a server does not show the vectors of tokens."""
@@ -147,7 +139,7 @@ class EndpointEmbedder:
     def _embed_questions(self, texts: Sequence[str]) -> list[Vectors]:
         prefix = self._embedding.query_prefix
         pieces = [self._windows(prefix, text, ceil(MOST_OF_QUESTION / self.max_tokens)) for text in texts]
-        vectors = self._vectors([piece for of_text in pieces for piece in of_text], _Job(prefix))
+        vectors = self._vectors([piece for of_text in pieces for piece in of_text], prefix)
         ends = np.cumsum([len(of_text) for of_text in pieces])
         return [unit_sum(rows) for rows in np.split(vectors, ends[:-1])]
 
@@ -172,23 +164,20 @@ class EndpointEmbedder:
         whole, most = prefix + text, self.max_tokens
         return len(whole.encode("utf-8", "replace")) <= most or len(estimated_spans(whole)) <= most
 
-    def _vectors(self, texts: Sequence[str], job: _Job) -> Vectors:
+    def _vectors(self, texts: Sequence[str], prefix: str) -> Vectors:
         try:
-            return wait_for(self._all(_address(self._settings, self._embedding.model), texts, job))
+            return wait_for(self._all(_address(self._settings, self._embedding.model), texts, prefix))
         except (ModelUnavailable, ModelRefused, SettingsError) as error:
             kind = next(kind for kind in (ModelUnavailable, ModelRefused, SettingsError) if isinstance(error, kind))
             raise kind(f"embedding with {self.name}: {error}") from error
-        finally:
-            for spending in job.spent:
-                record(spending)
 
-    async def _all(self, address: Address, texts: Sequence[str], job: _Job) -> Vectors:
+    async def _all(self, address: Address, texts: Sequence[str], prefix: str) -> Vectors:
         server = open_server(address)
         # Batch texts of similar length: a server that pads them has less to pad.
         order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
         size = self._settings.batch_size
         batches = [order[start : start + size] for start in range(0, len(order), size)]
-        tasks = [asyncio.create_task(self._batch([texts[i] for i in rows], job, server)) for rows in batches]
+        tasks = [asyncio.create_task(self._batch([texts[i] for i in rows], prefix, server)) for rows in batches]
         try:
             found = await asyncio.gather(*tasks)
         finally:
@@ -199,7 +188,7 @@ class EndpointEmbedder:
             vectors[rows] = of_batch
         return vectors
 
-    async def _batch(self, texts: Sequence[str], job: _Job, server: ModelServer) -> tuple[Vectors, bool]:
+    async def _batch(self, texts: Sequence[str], prefix: str, server: ModelServer) -> tuple[Vectors, bool]:
         """Return the vectors of texts, and whether one of them was too long for the server.
 
         A request that is too large for the server is sent in halves.
@@ -207,7 +196,7 @@ class EndpointEmbedder:
         refused = False
         if len(texts) <= self._most_texts:
             try:
-                return await self._post(texts, job, server), False
+                return await self._post(texts, prefix, server), False
             except ModelRefused as error:
                 if not _is_too_much(error):
                     raise
@@ -215,19 +204,19 @@ class EndpointEmbedder:
                     halves = _halves(texts[0])
                     if not halves:
                         raise
-                    parts, _ = await self._batch(halves, job, server)
+                    parts, _ = await self._batch(halves, prefix, server)
                     return unit_sum(parts)[np.newaxis], True
                 refused = True
         half = -(-len(texts) // 2)
-        first, first_too_long = await self._batch(texts[:half], job, server)
-        second, second_too_long = await self._batch(texts[half:], job, server)
+        first, first_too_long = await self._batch(texts[:half], prefix, server)
+        second, second_too_long = await self._batch(texts[half:], prefix, server)
         too_long = first_too_long or second_too_long
         if refused and not too_long:  # then there were too many
             self._most_texts = min(self._most_texts, half)
         return np.concatenate([first, second]), too_long
 
-    async def _post(self, texts: Sequence[str], job: _Job, server: ModelServer) -> Vectors:
-        inputs = [without_surrogates(job.prefix + text) if (job.prefix + text).strip() else _BLANK for text in texts]
+    async def _post(self, texts: Sequence[str], prefix: str, server: ModelServer) -> Vectors:
+        inputs = [without_surrogates(prefix + text) if (prefix + text).strip() else _BLANK for text in texts]
         n_bytes = sum(len(text.encode()) for text in inputs)
         while True:
             in_base64 = self._base64
@@ -249,7 +238,7 @@ class EndpointEmbedder:
             finally:
                 spent = self._spending(call, reply, n_bytes)
                 self.meter.add(spent)
-                job.spent.append(spent)
+                record(spent)
             return reply.rows
 
     def _body(self, inputs: Sequence[str], in_base64: bool) -> dict[str, Any]:

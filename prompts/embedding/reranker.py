@@ -10,11 +10,11 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from conspectus.prompts.client.event_loop import cached_per_process
 from conspectus.prompts.embedding.rerank_server import RerankServer
 from conspectus.prompts.embedding.torch_model import need_torch, offline, plain_tokenizer, single_threads
 from conspectus.prompts.embedding.windows import cut_windows, without_surrogates
@@ -47,8 +47,6 @@ class Reranker:
 
     def __init__(self, model: str) -> None:
         self._folder = find_reranker(model)
-        self._lock = threading.Lock()
-        self._loaded: _LoadedReranker | None = None
 
     def scores(self, question: str, texts: Sequence[str]) -> Vectors:
         """Score passages for a question.
@@ -61,10 +59,7 @@ class Reranker:
         Returns:
             The model's logits, float32 (n,); larger is better.
         """
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = _load(self._folder)
-        return self._loaded.scores(without_surrogates(question), [without_surrogates(text) for text in texts])
+        return load(self._folder).scores(without_surrogates(question), [without_surrogates(text) for text in texts])
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +160,9 @@ def _read(path: Path) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _load(folder: Path) -> _LoadedReranker:
+@cached_per_process
+def load(folder: Path) -> _LoadedReranker:
+    """Load a cross-encoder: once per process, since it takes seconds."""
     need_torch(f"rerank.model {folder}")
     try:
         with offline():
@@ -190,10 +187,4 @@ def _load(folder: Path) -> _LoadedReranker:
 
 def open_reranker(settings: RerankSettings) -> Reranker | RerankServer:
     """Return the reranker of the settings: a server, or a cross-encoder here. See `RerankServer` and `Reranker`."""
-    return RerankServer(settings) if settings.base_url else _local(settings.model)
-
-
-@cache
-def _local(model: str) -> Reranker:
-    """Return a cross-encoder: one per process, since loading one takes seconds."""
-    return Reranker(model)
+    return RerankServer(settings) if settings.base_url else Reranker(settings.model)

@@ -14,6 +14,8 @@ _NUMBER_OF_A_LINE = re.compile(r"^\W*\d{1,4}[.):\]]", re.MULTILINE)
 """The number of an item: a list that repeats itself counts on."""
 _GRAM, _SEEN, _LEAST_NEW = 5, 100, 0.03
 """A reply repeats itself if less than this share of its last `_SEEN` sequences of `_GRAM` words is new."""
+_VERBATIM = 50
+"""Words after which a reply that says the same words for the third time repeats itself."""
 _MOST_BLANK = 400
 """Characters without a word after which nothing more is expected: grammars let models write spaces for ever."""
 _AT_ONCE = 80
@@ -23,7 +25,9 @@ _LIMITS = {
     "glean_check": (1_000, 0),
     "verify": (2_000, 0),
     "rate": (2_000, 0),
-    "resolve": (4_000, 2),
+    "resolve": (2_000, 1),
+    "lazy_questions": (2_000, 0),
+    "lazy_relevance": (4_000, 0),
     "summarise": (4_000, 1),
     **dict.fromkeys(
         ("tog_topics", "tog_relations", "tog_entities", "tog_score", "fasttog_prune", "fact_filter"), (2_000, 1)
@@ -51,11 +55,12 @@ class Runaway:
         self._left = longest
         self._thinking = ThinkingStream()
         self._waiting = ""
-        self._grams: set[tuple[str, ...]] = set()
+        self._grams: dict[tuple[str, ...], int] = {}
         self._last: deque[str] = deque(maxlen=_GRAM)
         self._new: deque[bool] = deque(maxlen=_SEEN)
         self._starts: deque[int] = deque(maxlen=_SEEN)
         self._n_new = self._read = self._taken = self._end_of_word = 0
+        self._n_words = self._period = self._verbatim = 0
         self.kept = 0
         """If the reply is a loop: the number of its characters before the first repetition."""
 
@@ -81,6 +86,9 @@ class Runaway:
         if len(self._new) == _SEEN and self._n_new < _LEAST_NEW * _SEEN:
             self.kept = self._starts[0]
             return "loop"
+        if max(2 * self._period, _VERBATIM) <= self._verbatim <= len(self._starts):
+            self.kept = self._starts[-self._verbatim]
+            return "loop"
         return ""
 
     def _add(self, word: str, start: int) -> None:
@@ -91,4 +99,7 @@ class Runaway:
         self._new.append(gram not in self._grams)
         self._n_new += self._new[-1]
         self._starts.append(start)
-        self._grams.add(gram)
+        self._n_words += 1
+        period = self._n_words - self._grams.get(gram, self._n_words)
+        self._verbatim = self._verbatim + 1 if period and period == self._period else 0
+        self._period, self._grams[gram] = period, self._n_words

@@ -9,7 +9,7 @@ needs to know nothing else about retrying.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar, get_args
 
 from conspectus.prompts.client.capabilities import requested_schema
 from conspectus.prompts.client.window import Window, window_for
@@ -24,10 +24,8 @@ Answer = TypeVar("Answer", bound=BaseModel)
 Value = TypeVar("Value")
 
 
-def read_reply(
-    text: str, schema: type[Answer], *, cut_off: bool = False, in_words: Callable[[str], Answer | None] | None = None
-) -> Answer:
-    """Return the answer in a reply, read as JSON, or else by `in_words`, or else by the schema's own `in_words`.
+def read_reply(text: str, schema: type[Answer], *, cut_off: bool = False) -> Answer:
+    """Return the answer in a reply, read as JSON, or else by the schema's class method `in_words`, if it has one.
 
     Raises:
         BadAnswer: Neither can be read; the reason is that for the JSON.
@@ -35,33 +33,24 @@ def read_reply(
     try:
         return read_answer(text, schema, cut_off=cut_off)
     except BadAnswer:
-        read: Callable[[str], Answer | None] | None = in_words or getattr(schema, "in_words", None)
+        read: Callable[[str], Answer | None] | None = getattr(schema, "in_words", None)
         answer = read(text) if read and not cut_off else None
         if answer is None:
             raise
         return answer
 
 
-async def ask_for(
-    model: LanguageModel,
-    request: Request,
-    schema: type[Answer],
-    *,
-    again: int = 1,
-    in_words: Callable[[str], Answer | None] | None = None,
-) -> Answer:
-    """Return a model's answer as an instance of `schema`.
+async def ask_for(model: LanguageModel, request: Request, schema: type[Answer]) -> Answer:
+    """Return a model's answer as an instance of `schema`. A bad answer is shown to it once, with the reason.
 
     Args:
         model: The model to ask.
         request: The request; its schema is set here.
-        schema: A pydantic model.
-        again: How often to show the model a bad answer with the reason and ask again.
-        in_words: Reads a reply that contains no such JSON, and returns None if it cannot; by default the schema's
-            class method of this name, if it has one.
+        schema: A pydantic model. Its class method `in_words`, if it has one, reads a reply that contains no such JSON,
+            and returns None if it cannot.
 
     Raises:
-        BadAnswer: The last answer is bad too; the error contains the reply.
+        BadAnswer: The second answer is bad too; the error contains the reply.
         ModelError: What `complete` raises.
 
     Example:
@@ -75,9 +64,9 @@ async def ask_for(
     """
 
     def read(text: str, cut_off: bool) -> Answer:
-        return read_reply(text, schema, cut_off=cut_off, in_words=in_words)
+        return read_reply(text, schema, cut_off=cut_off)
 
-    return await _ask(model, replace(request, schema=schema), read, again)
+    return await _ask(model, replace(request, schema=schema), read)
 
 
 async def ask(
@@ -103,19 +92,17 @@ async def ask(
             raise BadAnswer(why_unusable(text, reason), text)
         return value
 
-    return await _ask(model, replace(request, schema=schema), found, 1)
+    return await _ask(model, replace(request, schema=schema), found)
 
 
-async def _ask(model: LanguageModel, request: Request, read: Callable[[str, bool], Value], again: int) -> Value:
-    while True:
-        reply = await model.complete(request)
-        try:
-            return read(reply.text, reply.is_cut_off)
-        except BadAnswer as bad:
-            if not again:
-                raise
-            again -= 1
-            request = another_try(request) if reply.is_cut_off else _with_complaint(request, bad)
+async def _ask(model: LanguageModel, request: Request, read: Callable[[str, bool], Value]) -> Value:
+    reply = await model.complete(request)
+    try:
+        return read(reply.text, reply.is_cut_off)
+    except BadAnswer as bad:
+        request = another_try(request) if reply.is_cut_off else _with_complaint(request, bad)
+    reply = await model.complete(request)
+    return read(reply.text, reply.is_cut_off)
 
 
 class CountedModel:
@@ -161,17 +148,23 @@ async def ask_choice(model: LanguageModel, request: Request, choices: Sequence[s
     BadAnswer if the second reply cannot be used either.
     """
     form = _form(tuple(choices), reasoned=reasoned)
-    picked = await ask_for(model, request, form, in_words=lambda text: form(answer=read_choice(text, choices)))
+    picked = await ask_for(model, request, form)
     answer: str = picked.answer  # type: ignore[attr-defined]
     return answer
 
 
+class _Choice(BaseModel):
+    @classmethod
+    def in_words(cls, reply: str) -> Self:
+        return cls.model_validate({"answer": read_choice(reply, get_args(cls.model_fields["answer"].annotation))})
+
+
 @cache
-def _form(choices: tuple[str, ...], *, reasoned: bool) -> type[BaseModel]:
+def _form(choices: tuple[str, ...], *, reasoned: bool) -> type[_Choice]:
     """Return the schema of a choice: one class per set of choices."""
     one_of_them: Any = Literal[choices]
     reason: dict[str, Any] = {"reason": (str, "")} if reasoned else {}
-    return create_model("Choice", **reason, answer=(one_of_them, ...))
+    return create_model("Choice", __base__=_Choice, **reason, answer=(one_of_them, ...))
 
 
 def _with_complaint(request: Request, bad: BadAnswer) -> Request:
@@ -183,6 +176,27 @@ def with_complaint(request: Request, reply: str, complaint: str) -> Request:
     # Many servers refuse a conversation with an empty model message.
     said = (Message("assistant", reply),) if without_thinking(reply).strip() else ()
     return replace(request, messages=(*request.messages, *said, Message("user", complaint)))
+
+
+@dataclass(slots=True)
+class Usability:
+    """Whether a model's replies of one step can be used: if hardly any can, the others are not asked for.
+
+    A small model writes a usable one now and then by chance.
+    """
+
+    usable: int = 0
+    unusable: int = 0
+
+    @property
+    def why_not(self) -> str:
+        """Why the model need not be asked again, "" if it may help."""
+        hopeless = self.unusable >= max(_GIVES_UP_AFTER, _MOSTLY * self.usable)
+        return f"{self.unusable} of {self.unusable + self.usable} replies were unusable" if hopeless else ""
+
+
+_GIVES_UP_AFTER, _MOSTLY = 5, 4
+"""So many unusable replies, and so many for each usable one, are most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +212,7 @@ Exchange = Callable[[LanguageModel], Awaitable[ExchangeResult[Value]]]
 """Asks a model; raises BadAnswer if the reply cannot be used."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Retried:
     """Counts of exchanges that were retried, that then dropped nothing, and that got no reply."""
 
@@ -222,23 +236,16 @@ async def least_lost(model: LanguageModel, exchange: Exchange[Value]) -> Value:
     return (await exchange(model)).value
 
 
-class Retrying:
+class Retrying(CountedModel):
     """A `LanguageModel` that is asked once more for remembered replies that dropped parts.
 
     Failed calls are not remembered, so asking means trying again. `retried` counts the exchanges so far.
     """
 
     def __init__(self, model: Remembering) -> None:
-        self._model = model
+        super().__init__(model)
+        self._remembering = model
         self.retried = Retried()
-
-    async def complete(self, request: Request) -> Reply:
-        """Return the reply of the model."""
-        return await self._model.complete(request)
-
-    def window(self, step: str) -> Window:
-        """Return the context of the model."""
-        return window_for(self._model, step)
 
     async def least_lost(self, exchange: Exchange[Value]) -> Value:
         """Return the better of the remembered outcome and a new one, which is then remembered.
@@ -254,25 +261,23 @@ class Retrying:
         try:
             second = await _tried(exchange, now)
         except ModelError:
-            self._count(unanswered=1)
+            self.retried.asked += 1
+            self.retried.unanswered += 1
             return _value(first)
-        self._count(healed=_quality(second)[0])
+        self.retried.asked += 1
+        self.retried.healed += _quality(second)[0]
         if _quality(second) <= _quality(first):
             return _value(first)
         for request, reply in now.replies:
-            await self._model.remember(request, reply)
+            await self._remembering.remember(request, reply)
         return _value(second)
 
-    def _count(self, healed: int = 0, unanswered: int = 0) -> None:
-        so_far = self.retried
-        self.retried = Retried(so_far.asked + 1, so_far.healed + healed, so_far.unanswered + unanswered)
 
-
-class _Recorder:
+class _Recorder(CountedModel):
     """A model that records its replies to one exchange."""
 
     def __init__(self, model: LanguageModel, fresh: bool) -> None:
-        self._model = model
+        super().__init__(model)
         self._fresh = fresh
         self.replies: list[tuple[Request, Reply]] = []
 

@@ -76,6 +76,7 @@ _OVER = regex.compile(
     rf"(?:{_END})\s*(?:{'|'.join(map(re.escape, _NEXT_TURN))}|{_END}|\Z)|</(?:{'|'.join(_WRAPPERS)})>(?!)"
 )
 """A mark that ends the answer: others are text. Tags around an answer only match in part, and are held back."""
+_MAY_END = re.compile(r"<(?:[/e｜]|\|[^>]|\|?\Z)|\[(?:\||\Z)")  # how one, or the beginning of one, begins
 
 
 def after_thinking(text: str) -> str | None:
@@ -186,7 +187,7 @@ class ThinkingStream:
         if self._wrapper:
             self._waiting = self._waiting.replace(self._wrapper, "")
         text = self._waiting
-        found = _OVER.search(text, partial=not whole)
+        found = _OVER.search(text, partial=not whole) if _MAY_END.search(text) else None
         end = found.start() if found else len(text)
         if found and (whole or not (found.partial or found.end() == len(text))):
             self._state = "over"

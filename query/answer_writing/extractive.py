@@ -218,6 +218,7 @@ def _day_of(context: Context, question: str, best: Quote) -> str:
 REPEATED = "(Quoted: the model only repeated itself, the question or its instructions.)"
 UNSUPPORTED = "(Quoted: what the model wrote is not supported by what was found.)"
 LACKS = "(Quoted: what the model wrote is supported, but does not say what the documents answer.)"
+UNUSABLE = "(Without the model: none of its replies could be used.)"
 """Why an answer quotes although a model was asked."""
 WITHHELD = "(What the model wrote is not shown: nothing that was found supports it.)"
 """Why an answer declines although a model wrote one."""

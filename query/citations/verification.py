@@ -32,8 +32,8 @@ from conspectus.query.citations.marks import (
 )
 from conspectus.query.context import Context
 from conspectus.query.sayings import saying
-from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
-from conspectus.storage.errors import ModelError
+from conspectus.query.types import Answer, Answerer, Check, Citation, CitedTriple, Step
+from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.text.embedded import predicate_words
 
 if TYPE_CHECKING:
@@ -120,6 +120,26 @@ async def _with_nearest(context: Context, answer: Answer, method: "Method | None
         return answer
     quotes = " … ".join(" ".join(citation.quote.split()) for citation in plain.citations[:_NEAREST])
     return replace(answer, text=f"{answer.text.strip()} {saying('nearest statement', question, quotes)}")
+
+
+async def answered(context: Context, question: str, method: "Method", answerer: Answerer) -> Answer:
+    """Return the answer of a method; if no reply of its model can be used, what it answers without one, which says so.
+
+    Raises:
+        ModelError: The model's server failed, or the method needs a model.
+    """
+    with measured() as measure:
+        try:
+            return await answerer.answer(question)
+        except BadAnswer as error:
+            from conspectus.query.answer_writing.extractive import UNUSABLE
+
+            if method.needs_model:
+                raise
+            answer = await _without_model(context, Answer(question, method.name, ""), question, method)
+            text = f"{answer.text}\n{UNUSABLE}"
+            trace = (Step("model", f"no reply can be used: {error}"), *answer.trace)
+    return replace(answer, text=text, usage=measure.usage(), trace=trace)
 
 
 async def _without_model(context: Context, answer: Answer, question: str, method: "Method") -> Answer:

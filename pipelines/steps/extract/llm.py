@@ -80,10 +80,7 @@ class ShownChunk:
     @property
     def place(self) -> dict[str, str]:
         """The location of the text, as the prompts describe it."""
-        return {"title": self.title or _NO_TITLE, "section": self.section or _NO_SECTION}
-
-
-_NO_TITLE, _NO_SECTION = "(none)", "(none)"
+        return {"title": self.title or "(none)", "section": self.section or "(none)"}
 
 
 def passages_of(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[ShownChunk]:

@@ -29,7 +29,7 @@ from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.client.window import window_for
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
-from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
+from conspectus.prompts.replies.structured import ExchangeResult, Usability, ask_for, least_lost
 from conspectus.storage.errors import BadAnswer, Deferred, ModelError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Failure, Report
@@ -46,11 +46,6 @@ Ready = Callable[[Iterable[str]], Awaitable[None]]
 """Waits until the entities and relations with the given ids have descriptions."""
 FEWEST_FINDINGS, MOST_FINDINGS, MOST_WORDS = 5, 10, 1000
 """The extent that the prompt asks for: as many findings as GraphRAG, on two pages, so that many fit together."""
-
-GIVES_UP_AFTER = 8
-"""After so many unusable reports, a model is not asked for the others if most of its reports so far were unusable."""
-MOSTLY = 4
-"""So many unusable reports for each usable one are most: a small model writes one now and then by chance."""
 
 _Answered = tuple[ReportAnswer, Supported, list[Failure]]
 """A reply, its supported findings, and failures for the others."""
@@ -120,7 +115,7 @@ class _Writing:
         self._parts = _parts(communities, self._due)
         self._tasks: dict[str, asyncio.Task[_Written]] = {}
         self._running = asyncio.Semaphore(window_for(model, "report").slots or AT_ONCE)
-        self._usable = self._unusable = 0
+        self._usability = Usability()
 
     async def all(self) -> tuple[list[Report], list[Failure]]:
         # The deepest first: others may wait for them.
@@ -147,20 +142,19 @@ class _Writing:
         if not text:
             return self._lost(community, "no record fits into reports.max_input_tokens", "")
         async with self._running:
-            if self._unusable >= max(GIVES_UP_AFTER, MOSTLY * self._usable):
-                reason = f"{self._unusable} of {self._unusable + self._usable} reports were unusable"
-                return self._lost(community, "not asked for", reason)
+            if why := self._usability.why_not:
+                return self._lost(community, "not asked for", why)
             try:
                 answer, found, failures = await self._answer(community, text, cited)
             except Deferred:
                 return _Written(None, (), waits=True)
             except ModelError as error:
-                self._unusable += isinstance(error, BadAnswer)
+                self._usability.unusable += isinstance(error, BadAnswer)
                 return self._lost(community, "the model gave no report", str(error))
         if not found.findings:
-            self._unusable += 1
+            self._usability.unusable += 1
             return self._lost(community, "no finding of the report rests on a record", "", failures)
-        self._usable += 1
+        self._usability.usable += 1
         title, summary = (without_labels(item, cited) for item in (answer.title, answer.summary))
         report = _report(community, title, summary, answer, found)
         return _Written(report, tuple(failures), is_models=True)

@@ -170,11 +170,7 @@ class DriftSearch:
             notes = walk.notes()
             material = material_of(notes, CONTEXT_TOKENS)
             assembly.add(*walk.trace)
-            detail = (
-                f"{len(material.notes)} of {len(notes)} notes on {len(material.units)} pieces of material, "
-                f"{material.n_tokens} tokens"
-            )
-            assembly.step(REDUCE, detail if material.notes else "nothing helps to answer")
+            assembly.step(REDUCE, material.told(len(notes)))
             read = {unit.id for branch in walk.branches for unit in branch.units}
             assembly.over(len(read), sum(branch.n_tokens for branch in walk.branches))
             return await write(

@@ -29,13 +29,12 @@ from conspectus.query.answer_writing.context_windows import (
     passage_unit,
     shuffled,
 )
-from conspectus.query.answer_writing.extractive import UNSUPPORTED
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.dynamic import DynamicReports
 from conspectus.query.methods.graphrag.map_input import EveryPassage, LevelReports, Selected, Selector
-from conspectus.query.methods.graphrag.map_step import Material, Notes, material_of, take_notes
+from conspectus.query.methods.graphrag.map_step import Notes, material_of, take_notes
 from conspectus.query.methods.graphrag.overview.focus import QUOTED_WORDS, focused_themes, has_parts, is_focused
 from conspectus.query.methods.graphrag.overview.themes import Theme, themes
 from conspectus.query.question.scope import LEAST_SUPPORT, closeness_to_whole, corpus_coverage, is_about_the_whole
@@ -72,7 +71,7 @@ class GlobalSearch:
             zero and failed calls; a window whose call fails is left out.
 
         Raises:
-            ModelError: Every map call fails, or the final one does.
+            ModelError: No map call gives a note that names what it rests on, or the final call fails.
         """
         limit = self._context.room("map", self._settings.context_tokens)
         with assembling(question, self._name) as assembly:
@@ -80,19 +79,12 @@ class GlobalSearch:
             windows = pack(shuffled(selected.units, _SEED), limit)
             notes = await take_notes(self._context, self._model, question, windows)
             material = material_of(notes.notes, limit)
-            unread = not notes.notes and bool(notes.baseless or notes.failures)
-            assembly.add(*selected.trace, _map_report(windows, notes), _reduce_report(notes, material))
+            assembly.add(*selected.trace, _map_report(windows, notes), Step("reduce", material.told(len(notes.notes))))
             assembly.over(len(selected.units), sum(window.n_tokens for window in windows))
             found = evidence(self._context, material.scored())
-            answer = await write(
+            return await write(
                 assembly, self._context, self._model, material.text, material.units, found, dropped=notes.dropped
             )
-        if not unread:
-            return answer
-        # A model that cites nothing is too small for this: what is said without one is no worse.
-        plain = await ExtractiveGlobalSearch(self._name, self._context, self._selector).answer(question)
-        text = f"{plain.text}\n{UNSUPPORTED}" if plain.known else plain.text
-        return replace(plain, text=text, usage=answer.usage, trace=(*answer.trace, *plain.trace))
 
 
 def _map_report(windows: list[Window], notes: Notes) -> Step:
@@ -108,16 +100,6 @@ def _map_report(windows: list[Window], notes: Notes) -> Step:
     if notes.failures:
         parts.append(f"{len(notes.failures)} calls failed: {notes.failures[0]}")
     return Step("map", ", ".join(parts))
-
-
-def _reduce_report(notes: Notes, material: Material) -> Step:
-    if not material.notes:
-        return Step("reduce", "nothing helps to answer")
-    return Step(
-        "reduce",
-        f"{len(material.notes)} of {len(notes.notes)} notes on {len(material.units)} reports or passages, "
-        f"{material.n_tokens} tokens",
-    )
 
 
 class ExtractiveGlobalSearch:

@@ -30,7 +30,7 @@ from conspectus.query.methods.graphrag.global_search import search_over
 from conspectus.query.methods.graphrag.map_input import Selected, selection_step
 from conspectus.query.types import Answerer, Step
 from conspectus.storage.arrays import Rows, runs
-from conspectus.storage.errors import ModelError
+from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.joins import communities_of_chunks, parents_of_communities
 from conspectus.storage.records import Chunk
 from pydantic import BaseModel
@@ -135,7 +135,8 @@ class LazyPassages:
         found: list[int] = []
         failures: list[ModelError] = []
         barren = rounds = 0
-        while waiting and len(tested) < self._settings.budget and barren < _BARREN:
+        unusable = False
+        while waiting and len(tested) < self._settings.budget and barren < _BARREN and not unusable:
             rows, taken = _next(waiting, tested, self._settings.budget - len(tested))
             units = [passage_unit(self._context, row) for row in rows]
             if self._model is None:
@@ -150,6 +151,7 @@ class LazyPassages:
             rounds += 1
             if len(failures) == len(tested):
                 raise failures[0]
+            unusable = 2 * sum(isinstance(failure, BadAnswer) for failure in failures) > len(tested)
             barren = 0 if relevant else barren + 1
             # Communities without a relevant passage are dropped; the others are divided into their parts.
             waiting = [group for group in waiting if group not in taken] + [
@@ -158,6 +160,7 @@ class LazyPassages:
             waiting = [group for group in waiting if not tested.issuperset(group.rows)]
         spent = len(tested) >= self._settings.budget
         ends = "the budget is spent" if spent else "no community is left" if not waiting else "nothing more was near"
+        ends = "most replies could not be used" if unusable else ends
         lost = f"; {len(failures)} could not be tested and count as relevant" if failures else ""
         detail = f"{len(tested)} passages in {rounds} rounds, {len(found)} relevant; {ends}{lost}"
         return Units(self._context, Chunk, np.array(found, np.int64)), Step("test", detail)

@@ -69,11 +69,13 @@ class Notes:
 
 
 async def take_notes(context: Context, model: LanguageModel, question: str, windows: Sequence[Window]) -> Notes:
-    """Return the notes of all windows, one call per window, in parallel; ModelError if every call fails."""
+    """Return the notes of all windows, one call per window, in parallel.
+
+    Raises:
+        ModelError: Every call fails, or none gives a note that names a report or passage of its window.
+    """
     replies = await gather_settled(_points(context, model, question, window) for window in windows)
     failures = tuple(reply for reply in replies if isinstance(reply, ModelError))
-    if failures and len(failures) == len(windows):
-        raise failures[0]
     notes: list[Note] = []
     unhelpful = baseless = dropped = cut_off = 0
     for window, reply in zip(windows, replies, strict=True):
@@ -92,6 +94,10 @@ async def take_notes(context: Context, model: LanguageModel, question: str, wind
                 baseless += 1
             else:
                 notes.append(Note(text, point.score, units))
+    if failures and len(failures) == len(windows):
+        raise failures[0]
+    if not notes and (failures or baseless):
+        raise BadAnswer(f"{baseless} notes name no report or passage of their window", "")
     notes.sort(key=lambda note: (-note.score, note.text))
     return Notes(tuple(notes), unhelpful, baseless, dropped, cut_off, failures)
 
@@ -139,6 +145,11 @@ class Material:
     n_tokens: int
     notes: tuple[Note, ...]
     units: tuple[Unit, ...]
+
+    def told(self, n_notes: int) -> str:
+        """Return how many of the notes it holds, for the trace."""
+        held = f"{len(self.notes)} of {n_notes} notes on {len(self.units)} reports or passages, {self.n_tokens} tokens"
+        return held if self.notes else "nothing helps to answer"
 
     def scored(self) -> list[ScoredUnit]:
         """Return the units with the score of their best note, best first."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from conspectus.pipelines.resolution.llm_vote import Votes
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
+from conspectus.prompts.client.window import Window
 from conspectus.prompts.language_model import Reply, Request
 from conspectus.storage.errors import ModelUnavailable
 from conspectus.storage.records import Merge
@@ -125,6 +126,18 @@ def test_a_vote_that_fails_is_a_failure_and_the_rules_decide(said: str) -> None:
     done = resolved(DOUBTFUL, model=Voter(said))
     assert done.merges == []
     assert [each.stage for each in done.failures] == ["resolve"]
+
+
+def test_a_model_that_cannot_vote_is_not_asked_about_all() -> None:
+    class Slow(Voter):
+        def window(self, _step: str) -> Window:
+            return Window(slots=1)
+
+    voter = Slow("I like trains.")
+    names = [f"{chr(65 + one)}{chr(97 + two)}lberg" for one in range(12) for two in range(12)]
+    done = resolved([f"[Jane {name}|PERSON] met [J. {name}|PERSON]." for name in names], model=voter)
+    assert len(voter.asked) == 2 * 5
+    assert any("5 of 5 replies were unusable" in each.detail for each in done.failures)
 
 
 def test_names_cannot_leave_their_place_in_the_prompt() -> None:

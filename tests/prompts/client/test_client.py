@@ -466,7 +466,7 @@ def test_a_reply_that_is_all_reasoning_is_told_and_counted(
         total = model.meter.total()
         assert total.reasoning_tokens == only.completion_tokens + 4
         with pytest.raises(BadAnswer, match="all reasoning"):
-            asyncio.run(ask_for(model, ask("a"), Person, again=0))
+            asyncio.run(ask_for(model, ask("a"), Person))
 
 
 def test_a_reply_that_trickles_in_is_given_up() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conspectus.prompts.embedding.local import PACKAGED_MODEL, find_model
-from conspectus.prompts.embedding.reranker import Reranker
+from conspectus.prompts.embedding.reranker import Reranker, load
 from conspectus.storage.errors import MissingPart, SettingsError
 
 from tests.cross_encoders import save_cross_encoder
@@ -60,8 +60,7 @@ def test_a_score_depends_on_its_pair_only(reranker: Reranker) -> None:
 
 def test_a_long_text_scores_as_its_best_window(reranker: Reranker) -> None:
     question = "Who counted the ships?"
-    loaded = reranker._loaded
-    assert loaded
+    loaded = load(reranker._folder)
     pieces = loaded.windows(question, LONG)
     assert len(pieces) > 5
     assert all(len(loaded.tokenizer.encode(question, each)) <= 64 for each in pieces)

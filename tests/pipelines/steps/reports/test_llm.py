@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 import pytest
-from conspectus.pipelines.steps.reports.llm import GIVES_UP_AFTER, StandIn, write_reports
+from conspectus.pipelines.steps.reports.llm import StandIn, write_reports
 from conspectus.pipelines.steps.reports.prompt import Elements, without
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.window import Window
@@ -506,13 +506,13 @@ class Babbling:
         return Window(slots=2)
 
 
-@pytest.mark.parametrize(("chance", "usable"), [(None, {0}), (13, {1}), (2, set(range(20, 41)))])
+@pytest.mark.parametrize(("chance", "usable"), [(None, {0}), (7, {1}), (2, set(range(20, 41)))])
 def test_a_model_that_cannot_write_reports_is_not_asked_for_all(chance: int | None, usable: set[int]) -> None:
     communities = [community(f"c{number}", ["Ada", "Bob", "Cy"], [TIES[0].id]) for number in range(40)]
     model = Babbling(chance)
     reports, failures = written(communities, elements(), model)
     assert len(reports) in usable
-    assert 40 in usable or 2 * GIVES_UP_AFTER <= model.calls <= 2 * (GIVES_UP_AFTER + 3)
+    assert 40 in usable or 10 <= model.calls <= 16
     assert len({each.item_id for each in failures}) == 40 - len(reports), "each loss is a row"
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from conspectus.query.abstention import NO_ANSWER
-from conspectus.query.answer_writing.extractive import UNSUPPORTED
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag.map_step import Note, material_of
 from conspectus.query.types import Answer
+from conspectus.storage.errors import BadAnswer
 from conspectus.storage.records import Community, Document, Report
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
@@ -115,13 +115,11 @@ def test_without_support_it_does_not_know(note: str, reply: str, context: Contex
     assert not answer.known
 
 
-def test_a_model_without_support_is_no_worse_than_none(context: Context, tmp_path: Path) -> None:
+def test_notes_without_support_are_replies_that_cannot_be_used(context: Context, tmp_path: Path) -> None:
     with served(context, tmp_path, rules(notes(("A point.", 50, [])), "never asked")) as (opened, server):
-        answer = ask(opened)
+        with pytest.raises(BadAnswer, match="name no report or passage"):
+            ask(opened)
         assert not sent(server, REDUCE)
-    plain = ask(context)
-    assert (answer.text, answer.citations) == (f"{plain.text}\n{UNSUPPORTED}", plain.citations)
-    assert answer.usage.calls > 0
 
 
 def test_a_failed_call_leaves_out_its_window_only(context: Context, tmp_path: Path) -> None:
