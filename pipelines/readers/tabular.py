@@ -154,7 +154,8 @@ def _header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str], int]:
     sizes = Counter(len(row) for row in rows if row)
     usual = max(sizes, key=lambda size: (sizes[size], size), default=0)
     filled = [sum(map(bool, row)) for row in rows]
-    alone = [len(row) < usual or (filled[at] == 1 and row[0] and usual > 2) for at, row in enumerate(rows)]
+    few = [not count or (count == 1 and row[0] and usual > 2) for count, row in zip(filled, rows, strict=True)]
+    alone = [len(row) < usual or few[at] for at, row in enumerate(rows)]
     at = next((at for at in range(len(rows)) if 2 * filled[at] > usual or not alone[at]), 0)
     for first in (at - 1, at):
         if first >= 0 and first + 1 < len(rows) and (names := _of_two_rows(rows[first], rows[first + 1])):

@@ -60,7 +60,13 @@ _CODE_SIGNS = re.compile(r"[{}=;$<>\\|()\[\]/_+*&^~@#`]")
 _CODE_SHARE = 0.08
 _LINE = re.compile(r"[^\n]+")
 _ORDER = regex.compile(
-    r"""^(?:system|assistant|user|ai|ai\ agents?|llms?|chatgpt|claude|gemini|copilot)\s?[:>]
+    r"""^(?:system|assistant|user|ai|ai\ agents?|llms?|chatgpt|claude|gemini|copilot|syst[eè]me?|sistema|система
+     |ассистент|asistente|assistente|assistent|助手|系统|系統|アシスタント)\s?[:>：]
+    |\b(?:wenn|falls)\ (?:jemand|man|dich|sie)\b[^.!?\n]{0,60}\bfragt\b[^.!?\n]{0,80}\b(?:antworte|sag)\w*\b
+    |\bsi\ (?:on|quelqu['’]un)\b[^.!?\n]{0,40}\bdemande\b[^.!?\n]{0,80}\b(?:répond|di[ts])\w*\b
+    |\b(?:si\ (?:alguien|te)|se\ (?:alguém|qualcuno)|a\ quem)\b[^.!?\n]{0,40}\b(?:pregunt|pergunt|chied)\w*\b
+     [^.!?\n]{0,80}\b(?:respond|rispond|diz|diga|di)\w*\b
+    |\bals\ iemand\b[^.!?\n]{0,40}\bvraagt\b[^.!?\n]{0,80}\b(?:antwoord|zeg)\b
     |\b(?:forget|ignore|disregard|override)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rules|above|previous|context)\b
     |\b(?:verg[ie]ss\w*|ignorier\w*|missacht\w*)\b[^.!?\n]{0,40}\b(?:anweisung\w*|vorgaben?|regeln|kontext)\b
     |\b(?:oublie\w*|ignore\w*)\b[^.!?\n]{0,40}\b(?:instructions|consignes|règles)\b

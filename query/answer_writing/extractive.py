@@ -318,7 +318,7 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
     weights = reader_weights(asked.by_many_languages)
     left = [quote for quote in quotes if quote not in chosen]
     length = sum(map(_length, chosen))
-    while left and len(chosen) < count:
+    while left and len(chosen) < count and not _is_all(asked, chosen):
         rows = np.array([_further(asked, question, quote, chosen) for quote in left])
         gains = weights.next.logits(rows) if chosen else rows[:, 0]
         best = left[min(range(len(left)), key=lambda at: (-gains[at], left[at].span.document_id, left[at].span.start))]
@@ -333,6 +333,14 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
         chosen.append(best)
         length += words_more
     return _with_next(chosen, 1 if kind_of(question) in _FACTS else _WITH_NEXT)
+
+
+def _is_all(asked: Asked, chosen: Sequence[Quote]) -> bool:
+    """Return whether the first of some quotes has the one fact that is asked for, and every word of the question."""
+    return bool(
+        chosen and asked.is_fact and not asked.plural and chosen[0].has_kind
+        and asked.weights.keys() <= chosen[0].covers
+    )  # fmt: skip
 
 
 def _further(asked: Asked, question: str, quote: Quote, chosen: Sequence[Quote]) -> list[float]:

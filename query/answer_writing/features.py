@@ -281,7 +281,7 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(kind is True),
             float(kind is False),
             distance,
-            float(asked.of_what_it_is and _defines(asked, has, each.text)),
+            float(asked.of_what_it_is and _defines(asked, has, each)),
             float(has.measure is True),
             float(has.measure is False),
             float(each.kind == "item"),
@@ -304,9 +304,16 @@ def _times(asked: Asked, statements: Sequence[Excerpt]) -> Iterator[tuple[float,
         yield float(inside), float(bool(dates) and not inside)
 
 
-def _defines(asked: Asked, has: Held, text: str) -> bool:
-    """Return whether a text begins or ends with what is asked for, and says what it is ("The chair is Ada Frey.")."""
-    return (has.first < 0.2 or not asked.keys.isdisjoint(word_keys(text)[-1:])) and TELLS.search(text) is not None
+def _defines(asked: Asked, has: Held, statement: Excerpt) -> bool:
+    """Return whether a statement says what is asked for: it begins or ends with its name, or stands below it.
+
+    "The chair is Ada Frey." tells who she is, and so does what a glossary has under "Ada Frey".
+    """
+    above = word_keys(statement.context[-1]) if statement.context else ()
+    if above and asked.keys.issuperset(above) and asked.weights.keys() <= has.covers | has.near | has.related:
+        return True
+    named = has.first < 0.2 or not asked.keys.isdisjoint(word_keys(statement.text)[-1:])
+    return named and TELLS.search(statement.text) is not None
 
 
 def kind_in(asked: Asked, text: str) -> tuple[bool | None, float]:

@@ -371,7 +371,8 @@ class _Writer:
             if len(values) == 1:
                 self.short = next(iter(values))
         head = f"{self._what()}: {self.short} ({self._of_all()})" if plan.operation != "list" else self._of_all()
-        if plan.subject is not None and plan.measure != plan.subject and 0 < len(rows) <= _MOST_NAMED:
+        told = {plan.measure, *(condition.column for condition in plan.conditions)}
+        if plan.subject is not None and plan.subject not in told and 0 < len(rows) <= _MOST_NAMED:
             named = self._table.columns[plan.subject]
             self.short = " / ".join(
                 dict.fromkeys(named.cells[code] for code in named.codes[rows].tolist() if code >= 0)

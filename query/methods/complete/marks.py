@@ -139,7 +139,8 @@ class Marker:
             return Mark(first, last, column=column, cells=frozenset(code for _, code in found.cells))
         if found.columns and not found.cells:
             if len(found.columns) > 1:
-                return Mark(first, last, frozenset({"unclear"}))
+                between = self._table.kind == "statements"  # a word between two columns names the form
+                return Mark(first, last, frozenset() if between else frozenset({"unclear"}), named=between)
             return Mark(first, last, roles & {*BEST, "sum", "mean", "count"}, column=next(iter(found.columns)))
         if found.cells:
             return self._by_column_before(first, last, found.cells)

@@ -44,6 +44,7 @@ from conspectus.query.methods.complete.sets import SENDER, TITLE, Table, yes_and
 from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of, units_of
 from conspectus.query.methods.complete.vocabulary import Vocabulary
 from conspectus.query.question.kinds import kind_of
+from conspectus.query.question.measures import measure_of
 from conspectus.storage.text.analysis import stem_in_language
 from conspectus.storage.text.literals import Literal as DateOrNumber
 from conspectus.storage.text.literals import parse_literal
@@ -317,7 +318,9 @@ class _Reading:
     def _names_many(self) -> bool:
         """Return whether rows are asked for by so many names that no other word has to be known."""
         named = Counter(mark.column for mark in self.marks if mark.cells)
-        return max(named.values(), default=0) >= _MANY_NAMES and not self._roles & {"sum", "mean", "count", *BEST}
+        measured = measure_of(joined(self._tokens)) is not None  # "how tall" has to be a column
+        computed = self._roles & {"sum", "mean", "count", *BEST}
+        return max(named.values(), default=0) >= _MANY_NAMES and not measured and not computed
 
     def _thing_counted(self) -> int:
         """Return the place of the noun after "how many", which statements need not say ("pupils" who "sing alto")."""

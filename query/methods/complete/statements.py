@@ -33,6 +33,8 @@ _ALWAYS = ("en", "de", "fr", "es")
 _ARTICLES = frozenset("ein eine einen einem einer der die das den un une le la les des el los las una".split())
 """Articles that differ with the noun, so that they are no part of a form."""
 _OPEN = "*"
+_SAYS_NOTHING = _ARTICLES | frozenset((_OPEN, "a", "an", "the"))
+"""Words that alone are no form: "the ..." or "... a ..." says nothing of its parts."""
 _NO_SENTENCE = regex.compile(r"[|{}\[\]=<>\\]|\":|^\S*\d[/.-]\d+[/.-]\d+,? \d+:\d\d|[:：]$")
 """Signs of tables and code, the beginning of a message, and the end of an introduction."""
 _TABLES = regex.compile(r"\.(?:csv|tsv|xlsx)$", regex.I)
@@ -87,7 +89,8 @@ def _forms(sentences: Sequence[Sequence[Word]], small: frozenset[str]) -> list[t
         next((form for least, form in each.items() if sizes[form] >= max(_LEAST, _OF_FIXED * least)), ())
         for each in ways
     )
-    forms = [form for form, count in counts.most_common(_MOST_FORMS) if count >= _LEAST and _OPEN in form]
+    common = [form for form, count in counts.most_common(_MOST_FORMS) if count >= _LEAST and _OPEN in form]
+    forms = [form for form in common if not _SAYS_NOTHING.issuperset(form)]
     return sorted(forms, key=lambda form: (-len(form), form))
 
 
