@@ -25,6 +25,7 @@ from conspectus.query.answer_writing.versions import (
     definitions_of_others,
     lost_clause,
     of_the_one_meant,
+    with_definition,
     with_versions,
 )
 from conspectus.query.answering import Assembly, assembling
@@ -142,7 +143,8 @@ def read_quotes(context: Context, question: str, passages: Sequence[Passage]) ->
         return Found(question, quotes, [], reason, nearest)
     if not parts_asked(context, question):
         chosen = of_the_one_meant(context, open_question(context, question), chosen)
-        chosen = with_versions(context, asked, quotes, definitions_of_others(asked, quotes, chosen))
+        chosen = definitions_of_others(asked, quotes, with_definition(asked, quotes, chosen))
+        chosen = with_versions(context, asked, quotes, chosen)
     best = [_with_heading(context, asked, question, _clause(context, asked, quote)) for quote in chosen[:1]]
     return Found(question, quotes, [*best, *chosen[1:]])
 

@@ -149,6 +149,15 @@ _OF = frozenset("of from von vom aus de du des del della di da van из".split()
 _THE = frozenset("the der die das den dem le la el il los las o a de het".split())
 
 
+def with_definition(asked: Asked, quotes: Sequence[Quote], chosen: list[Quote]) -> list[Quote]:
+    """Return the chosen quotes after the best one that defines what is asked for, if it is not far worse."""
+    defining = [quote for quote in quotes if quote.defines] if asked.of_what_it_is and chosen else []
+    first = max(defining, key=lambda quote: quote.score, default=None)
+    if first is None or chosen[0].defines or first.score < chosen[0].score - _CLOSE:
+        return chosen
+    return [first, *(quote for quote in chosen if quote.span != first.span)]
+
+
 def definitions_of_others(asked: Asked, quotes: Sequence[Quote], chosen: list[Quote]) -> list[Quote]:
     """Return the chosen quotes and, if they say what a name is, what each other document says that it is.
 
