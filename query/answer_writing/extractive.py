@@ -340,7 +340,7 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
 def _is_all(asked: Asked, chosen: Sequence[Quote]) -> bool:
     """Return whether the first of some quotes has the one fact that is asked for, and every word of the question."""
     return bool(
-        chosen and asked.is_fact and not asked.plural and chosen[0].has_kind
+        chosen and asked.kind in ("who", "when") and not asked.plural and chosen[0].has_kind
         and asked.weights.keys() <= chosen[0].covers
     )  # fmt: skip
 

@@ -168,12 +168,11 @@ def test_what_the_documents_say_stands_in_for_an_answer_that_does_not_answer(
 @pytest.mark.parametrize("method", ["global", "lazy", "drift"])
 def test_a_model_whose_replies_cannot_be_used_is_no_worse_than_none(build: Build, method: str) -> None:
     context = build([("The Oak House", QUOTES[0]), ("Oxford", QUOTES[1])])
-    said: list[str] = []
     with FakeServer("I like trains.") as server:
         overrides = {"llm": {"model": "m", "base_url": server.url}, "extraction": {"pipeline": "regex"}}
         index = open_index(context.index.root, load_settings(overrides=overrides))
-        found = index.ask("Who wrote The Oak House?", method, said.append)
+        found = index.ask("Who wrote The Oak House?", method)
     plain = open_index(context.index.root, context.settings).ask("Who wrote The Oak House?", method)
-    assert found.text == "".join(said) == f"{plain.text}\n{UNUSABLE}"
+    assert found.text == f"{plain.text}\n{UNUSABLE}"
     assert found.usage.calls > 0
     assert "no reply can be used" in str(found.trace)

@@ -120,7 +120,7 @@ def told(index: Index, method: str, questions: Sequence[str] = QUESTIONS) -> lis
     found: list[str] = []
     for question in questions:
         try:
-            found.append(repr(index.ask(question, method, found.append)))
+            found.append(repr(index.ask(question, method)))
         except ModelError as error:
             found.append(str(error))
         if METHODS[method].retrieves:

@@ -102,7 +102,7 @@ def test_no_method_shows_what_is_later_or_had_ended(asked: tuple[Index, FakeServ
         before, told = len(server.requests), []
         for question in QUESTIONS:
             try:
-                told.append(repr(view.ask(question, name, told.append)))
+                told.append(repr(view.ask(question, name)))
             except ModelError as error:
                 told.append(str(error))
             if method.retrieves:
