@@ -339,10 +339,8 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
 
 def _is_all(asked: Asked, chosen: Sequence[Quote]) -> bool:
     """Return whether the first of some quotes has the one fact that is asked for, and every word of the question."""
-    return bool(
-        chosen and asked.kind in ("who", "when") and not asked.plural and chosen[0].has_kind
-        and asked.weights.keys() <= chosen[0].covers
-    )  # fmt: skip
+    fact = asked.kind in ("who", "when") and not asked.plural
+    return fact and any(quote.has_kind and asked.weights.keys() <= quote.covers for quote in chosen[:1])
 
 
 def _further(asked: Asked, question: str, quote: Quote, chosen: Sequence[Quote]) -> list[float]:

@@ -504,10 +504,8 @@ class _Reading:
         """Return the plan of a number: of rows, of different cells, or a sum where the rows count already."""
         table = self._table
         count = next(mark for mark in self.marks if "count" in mark.roles)
-        things = self._language not in _NOUN_FIRST and not any(
-            mark.first == count.last and mark.cells for mark in self.marks
-        )
-        if table.kind == "statements" and plan.conditions and things and not measures and len(labels) < 2:
+        of_cell = self._language in _NOUN_FIRST or any(mark.first == count.last and mark.cells for mark in self.marks)
+        if table.kind == "statements" and plan.conditions and not of_cell and not measures and len(labels) < 2:
             return replace(plan, operation="count", target=next(iter(labels), None))
         noun = next((mark for mark in self.marks if mark.first >= count.last and mark.of_table), None)
         if noun is None and self._language in _NOUN_FIRST:
