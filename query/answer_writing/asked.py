@@ -80,8 +80,6 @@ def pattern_of(kind: str, language: str) -> "regex.Pattern[str] | None":
     return regex.compile(form, regex.I if kind in ("why", *_WORDS) else 0) if form else None
 
 
-_SHORTENED = frozenset(mark + end for mark in "'’" for end in "d ll ve re m t s".split())
-"""The ends of English words such as "I'd", which the language of a short question may not tell."""
 _PLURAL = regex.compile(
     r"\b(?:(?:what|who) are|(?:which|what) (?!(?:is|was|has|does)\b)\p{L}+s\b|list|name all|how many|was sind|wer sind"
     r"|welche \p{L}+(?:e|en|er|n|s)\b|nenne|wie viele|quel(?:le)?s|liste|combien de|cuáles"

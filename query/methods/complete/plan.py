@@ -247,7 +247,7 @@ class _Reading:
 
     def _compared(self, mark: Mark, mentioned: Sequence[Mark]) -> int:
         """Return the column that a number is compared with: the one named before it, or the only one of its unit."""
-        numeric = [at for at, numbers in enumerate(self._table.numbers) if numbers and not self._table.names_things[at]]
+        numeric = self._measured()
         names, unit = [column.name for column in self._table.columns], unit_of(mark.number)
         units = list(map(units_of, names, self._table.numbers))
         if mentioned and mentioned[-1].column is not None and self._table.numbers[mentioned[-1].column]:
@@ -333,7 +333,7 @@ class _Reading:
         kind = self._table.kind
         own = {kind, "columns"} if kind == "rows" else {kind}
         own |= {"people", "thing"} if kind == "rows" and self._lists_people() else set()
-        own |= {"readings"} if kind == "rows" and any(self._measured()) else set()
+        own |= {"readings"} if kind == "rows" and self._measured() else set()
         return own | ({"thing"} if kind == "statements" else {*self._table.names} if kind == "entities" else set())
 
     def _lists_people(self) -> bool:
@@ -342,10 +342,10 @@ class _Reading:
         column = self._table.columns[at] if at is not None else None
         return column is not None and len(column.cells) == len(column.codes) and has_word(column.name, "person")
 
-    def _measured(self) -> list[bool]:
-        """Return which columns are numbers that were read or measured."""
+    def _measured(self) -> list[int]:
+        """Return the columns of numbers that were read or measured: they are no names of things, such as years."""
         table = self._table
-        return [bool(each) and not named for each, named in zip(table.numbers, table.names_things, strict=True)]
+        return [at for at, each in enumerate(table.numbers) if each and not table.names_things[at]]
 
     def _mentioning(self) -> Plan:
         """Return the plan for the rows whose texts have the words of the question that are no words of questions."""
@@ -385,7 +385,7 @@ class _Reading:
             raise Unclear("what is asked of the statements, is not clear")
         by_name = any(mark.named for mark in self.marks)
         named = by_name or (bool(roles & self._own_sets()) and table.kind != "statements")
-        numeric = {at for at, each in enumerate(table.numbers) if each and not table.names_things[at]}
+        numeric = set(self._measured())
         measures = list(dict.fromkeys(mark.column for mark in mentioned if mark.column in numeric))
         given = {each.column for each in conditions}  # "Who has the slot at 14:48?" does not ask for the slot
         labels = list(dict.fromkeys(mark.column for mark in mentioned if mark.column not in numeric | given))
@@ -522,10 +522,8 @@ class _Reading:
             ]
             if not measures and len(counted) == 1 and not labels:
                 return replace(plan, operation="sum", measure=counted[0])
-            loose = [
-                each for at, each in enumerate(table.numbers) if each and not table.names_things[at] and not each.unit
-            ]
-            loose = [each for each in loose if not each.places]
+            measured = [each for at in self._measured() if (each := table.numbers[at])]
+            loose = [each for each in measured if not each.unit and not each.places]
             named = any(mark.named for mark in self.marks)
             if measures or counted or labels or (table.kind == "rows" and loose and (named or len(loose) > 1)):
                 raise Unclear("what is counted, is not clear")
@@ -534,6 +532,6 @@ class _Reading:
             raise Unclear("what is counted, is not clear")
         if labels and (labels[0] == plan.group or (named and (noun is None or noun.column != labels[0]))):
             raise Unclear("what is counted, is not clear")
-        measured = self._measured()
-        measure = measured.index(True) if of_readings and sum(measured) == 1 else None
+        read = self._measured()
+        measure = read[0] if of_readings and len(read) == 1 else None
         return replace(plan, operation="count", target=labels[0] if labels else None, measure=measure)
