@@ -42,6 +42,11 @@ EXPORTS: dict[str, ExportFormat] = {
         ("index.md", "llms.txt", "documents/*.md", "entities/*.md", "communities/*.md"),
         keeps=(".obsidian",),
     ),
+    "wiki:site": ExportFormat(
+        "the same pages in HTML, for any browser or web server",
+        "wiki.site:write_site",
+        ("index.html", "llms.txt", "documents/*.html", "entities/*.html", "communities/*.html"),
+    ),
     "graphrag": ExportFormat(
         "the tables that Microsoft GraphRAG 3 loads and queries",
         "pipelines.exchange.graphrag.exporter:write_graphrag",

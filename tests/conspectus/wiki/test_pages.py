@@ -1,11 +1,13 @@
 """The pages of a wiki: links resolve, sources are exact, and nothing in a text can change a page."""
 
 import html
+import posixpath
 import re
 from pathlib import Path
 from urllib.parse import unquote
 
 import conspectus
+import lxml.html
 import pytest
 import yaml
 from conspectus.api import Index
@@ -161,6 +163,40 @@ def test_a_text_cannot_change_its_page(tmp_path: Path) -> None:
     assert HOSTILE in shown(page)
     headings = [token for token in MarkdownIt().parse(page.split("---\n", 2)[2]) if token.type == "heading_open"]
     assert [each.tag for each in headings] == ["h1", "h2"]
+
+
+def test_the_site_shows_the_same_pages_and_every_link_resolves(wiki: Path, world: Index, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    done = world.export("wiki:site", site)
+    made = {path.relative_to(site).as_posix(): path.read_text("utf-8") for path in done.files if path.suffix == ".html"}
+    assert {name.removesuffix(".html") for name in made} == {name.removesuffix(".md") for name in pages(wiki)}
+    links = 0
+    for name, text in made.items():
+        page = lxml.html.document_fromstring(text)
+        assert "[[" not in page.text_content()
+        for link in page.iter("a"):
+            target, _, part = unquote(link.get("href")).partition("#")
+            there = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
+            assert there in made
+            assert not part or f'id="{part}"' in made[there]
+            links += 1
+    assert links > 1_000
+    listed = re.findall(r"^- \[.*\]\((.+)\)$", (site / "llms.txt").read_text("utf-8"), re.MULTILINE)
+    assert len(listed) > 100
+    assert all(unquote(each) in made for each in listed)
+
+
+def test_a_text_cannot_change_its_page_of_the_site(tmp_path: Path) -> None:
+    index = made_of(tmp_path, [("<b>[[T]]</b>\n# x", HOSTILE), ("Bob", "Bob knows Ada Lovelace.")])
+    index.export("wiki:site", tmp_path / "site")
+    own = {"html", "head", "meta", "title", "style", "body", "nav", "a", "h1", "h2", "p", "em", "br", "ul", "li"}
+    whole = ""
+    for path in (tmp_path / "site").rglob("*.html"):
+        page = lxml.html.document_fromstring(path.read_text("utf-8"))
+        assert {each.tag for each in page.iter()} <= own
+        assert all(re.fullmatch(r"[^:]*\.html(#passage-\d+)?", each.get("href")) for each in page.iter("a"))
+        whole += page.text_content()
+    assert all(" ".join(line.split()) in " ".join(whole.split()) for line in HOSTILE.splitlines()[:7])
 
 
 def test_what_obsidian_adds_stays_and_what_others_add_is_not_lost(wiki: Path, world: Index, tmp_path: Path) -> None:
