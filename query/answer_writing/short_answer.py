@@ -185,7 +185,7 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
     mentioned = [frozenset(map(str.casefold, named.types)) for named in open_question(context, question).mentions]
     of_person = any(types & _PERSON for types in mentioned)
     names = [
-        {word.key for word in words(question[each.start : each.end])}
+        {word.key for word in words(_CAPITALS.search(question[: each.start])[0] + question[each.start : each.end])}
         for each in open_question(context, question).mentions
     ]
     for span in sentences if kind.types else sentences[:1]:
@@ -215,7 +215,7 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
             for at, text in _candidates(context, kind, span.chunk_id, sentence, start)
             if not {stem(word.key) for word in words(text)} <= asked
             and _plays_its_part(kind, sentence, at, text, asked)
-            and not _is_of_another(people, sentence, at, asked)
+            and not _is_of_another(people, sentence, at, names)
             and not (_FORMER.search(sentence[:at]) and not _FORMER.search(question))
         ]
         if not last_step and (covered < _ALL or (not kind.types and len(candidates) > 1)):
@@ -251,13 +251,14 @@ def _is_attached(context: Context, question: str, sentence: str, start: int, tex
     return False
 
 
-def _is_of_another(people: Sequence[tuple[int, int]], sentence: str, at: int, asked: Set[str]) -> bool:
+def _is_of_another(people: Sequence[tuple[int, int]], sentence: str, at: int, names: Sequence[Set[str]]) -> bool:
     """Return whether the person before a candidate in its sentence is none that the question names.
 
-    "The first, Ada, died in 1902 and was followed by Ben" does not say when Ben died.
+    "The first, Ada, died in 1902 and was followed by Ben" does not say when Ben died, and Ada Moss is not Eve Moss.
     """
     person = max((place for place in people if place[1] <= at), key=lambda place: place[1], default=None)
-    return person is not None and asked.isdisjoint(stem(word.key) for word in words(sentence[slice(*person)]))
+    told = {word.key for word in words(sentence[slice(*person)])} if person else set()
+    return person is not None and not any(name <= told or told <= name for name in names)
 
 
 def _plays_its_part(kind: Expected, sentence: str, at: int, text: str, asked: Set[str]) -> bool:
@@ -274,6 +275,8 @@ def _plays_its_part(kind: Expected, sentence: str, at: int, text: str, asked: Se
     return True
 
 
+_CAPITALS = regex.compile(r"(?:\p{Lu}[\p{L}\p{M}'’.-]*\s+)*$")
+"""The other words of a name before the part of it that is known: "Dorcas" of "Dorcas Pell"."""
 _FORMER = re.compile(
     r"\b(?:(?:takes?|took|taken|taking) over from|replac\w+|succeed\w*|success(?:or|ion) (?:to|of)|in place of"
     r"|instead of|(?:löst|folgt|folgte) (?:auf )?|nachfolger(?:in)? von|anstelle von|remplac\w+|succèd\w+ à"

@@ -4,11 +4,15 @@
 and a sentence about Ada without such a word does not seem to answer.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
 from conspectus.storage.text.names import word_keys
+
+
+_SHORT = re.compile(r"\b(what|who|where|when|how)['’]s\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,5 +53,6 @@ def measure_of(question: str) -> Measure | None:
     >>> measure_of("Which tent is lighter, the Ridge or the Dome?").name, measure_of("Wie alt ist die Brücke?").words[0]
     ('weight', 'born')
     """
-    spoken = f" {' '.join(word_keys(question))} "
+    whole = _SHORT.sub(r"\1 is", question)
+    spoken = f" {' '.join(word_keys(whole))} "
     return next((measure for measure in _table() if f" {' '.join(measure.phrase)} " in spoken), None)

@@ -173,6 +173,8 @@ class Complete(ModelMethod):
         assembly.over(len(result.rows), 0)
         writer = _Writer(self._context, plan, result, language)
         text = "\n".join(writer.lines())
+        if not len(result.rows) and plan.operation != "count":
+            return assembly.assemble(f"{no_answer(assembly.question)} ({text})")
         made, dropped = writer.citations.made(), writer.citations.dropped
         return assembly.assemble(text, citations=made, dropped_citations=dropped, span=writer.short, computed=True)
 

@@ -131,14 +131,17 @@ def _passes(test: Test, own: tuple[int | Decimal, int | Decimal], wanted: tuple[
 
 
 def merged(table: Table, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """Return conditions, those of cells of one column as one: a row has one of these cells."""
+    """Return conditions, those of cells of one column as one: a row has one of these cells.
+
+    Parts of names that some cells have in common ("locker", "669") name these.
+    """
     found: dict[int, Condition] = {}
     for each in conditions:
         other = found.get(each.column)
         if other is None:
             found[each.column] = each
         elif " = " in other.said and " = " in each.said:
-            both = of_cells(table, each.column, other.cells | each.cells)
+            both = of_cells(table, each.column, other.cells & each.cells or other.cells | each.cells)
             said = f"{other.said} / {each.said.partition(' = ')[2]}" if table.days[each.column] else both.said
             found[each.column] = replace(both, said=said)
         else:

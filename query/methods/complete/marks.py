@@ -17,7 +17,7 @@ from conspectus.query.methods.complete.question_words import (
     words_of,
 )
 from conspectus.query.methods.complete.sets import Table
-from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of
+from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of, units_of
 from conspectus.query.methods.complete.vocabulary import Cell, Found, Vocabulary
 from conspectus.storage.text.literals import parse_literal
 
@@ -134,6 +134,8 @@ class Marker:
         if "price" in spoken and not (found.cells or found.columns or found.named):
             priced = (at for at, each in enumerate(self._table.numbers) if each and has_word(columns[at].name, "price"))
             found = Found(columns=frozenset(priced))
+        elif last - first == 1 and not (roles or found.cells or found.columns or found.named):
+            found = Found(columns=self._of_unit(text))
         if found.cells and len({column for column, _ in found.cells}) == 1:
             column = next(iter(found.cells))[0]
             return Mark(first, last, column=column, cells=frozenset(code for _, code in found.cells))
@@ -156,6 +158,12 @@ class Marker:
         if roles:
             return Mark(first, last, roles)
         return Mark(first, last, named=True) if found.named else None
+
+    def _of_unit(self, word: str) -> frozenset[int]:
+        """Return the columns of numbers whose unit a word is: "kilos" of "Quantity (kg)"."""
+        unit = unit_of(f"1 {word}")
+        named = zip(self._table.columns, self._table.numbers, strict=True)
+        return frozenset(at for at, (each, of) in enumerate(named) if of and unit and unit in units_of(each.name, of))
 
     def _at_clock(self, keys: Sequence[str]) -> set[Cell]:
         """Return the cells of the only column of dates that have a time such as 23:02 or 23:02:41."""
