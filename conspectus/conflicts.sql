@@ -31,13 +31,18 @@
         left(other.f, other.unit) = left(other.l, other.unit) AS other_is_moment
     FROM timed AS one
     JOIN timed AS other ON one.holder_id = other.holder_id AND one.word = other.word AND one.id < other.id
-    WHERE one.value_id <> other.value_id AND regexp_matches(one.value, '\d') = regexp_matches(other.value, '\d')
+    WHERE (one.value_id <> other.value_id AND regexp_matches(one.value, '\d') = regexp_matches(other.value, '\d')
         AND NOT contains(lower(one.value), lower(other.value)) AND NOT contains(lower(other.value), lower(one.value))
         -- A sentence that names both values, and a relation between them, explain the difference.
         AND NOT contains(lower(one.quote), lower(other.value)) AND NOT contains(lower(other.quote), lower(one.value))
         AND NOT EXISTS (
             FROM relations AS known
-            WHERE (known.source_id, known.target_id) IN ((one.value_id, other.value_id), (other.value_id, one.value_id)))
+            WHERE (known.source_id, known.target_id) IN ((one.value_id, other.value_id), (other.value_id, one.value_id))))
+        -- What happens once has one date.
+        OR (one.once AND one.basis = 'stated' AND other.basis = 'stated'
+            AND (left(one.l, least(one.unit, other.unit)) < left(other.f, least(one.unit, other.unit))
+                OR left(other.l, least(one.unit, other.unit)) < left(one.f, least(one.unit, other.unit)))
+            AND NOT contains(one.quote, left(other.f, 4)) AND NOT contains(other.quote, left(one.f, 4)))
 )
 -- Two intervals that share only a year or a day follow each other, unless one is a moment in the midst of the other.
 SELECT holder, word, one, other FROM pairs

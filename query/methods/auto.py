@@ -112,10 +112,10 @@ class Auto:
         typical = self._typical(question)
         nearest = self._nearest_passage(question)
         asked = asked_of(self._context, question)
-        # The encoder of many languages places questions near questions, and far from whole passages.
-        sure = typical >= (_IN_MANY_LANGUAGES if asked.by_many_languages else ABOUT_THE_WHOLE)
         is_whole = typical >= nearest and kind_of(question) not in _FACTS and not asked.numbers
-        rare = self._rare_word(question, 2 if asked.by_many_languages else 1) if is_whole and not sure else ""
+        if asked.by_many_languages:  # this encoder places questions near questions, and far from whole passages
+            is_whole = is_whole and typical >= _IN_MANY_LANGUAGES
+        rare = self._rare_word(question) if is_whole and typical < ABOUT_THE_WHOLE else ""
         answerer = self._whole() if is_whole and not rare else self._passages()
         answer = await answerer.answer(question)
         return _first(
@@ -124,10 +124,10 @@ class Auto:
             f"{nearest:.2f} with the nearest passage" + (f"; few passages have {rare!r}" if rare else ""),
         )
 
-    def _rare_word(self, question: str, always: int) -> str:
+    def _rare_word(self, question: str) -> str:
         """Return the first stem of the question that some but at most `_FEW` of the passages have, or ""."""
         terms = open_question(self._context, question).terms
-        most = max(always, _FEW * len(self._context.chunks))
+        most = max(1, _FEW * len(self._context.chunks))
         return next((stem for stem, rows in zip(terms.stems, terms.chunks, strict=True) if 0 < len(rows) <= most), "")
 
     def _typical(self, question: str) -> float:

@@ -43,6 +43,7 @@ CONFLICTS = {
         "Jan Voss owned Bell Theatre from 1900 to 1920.",
         "Magnus Hask owned Bell Theatre from 1910 to 1915.",
     ),
+    "Vera Lund": ("Vera Lund was born in Aster in 1950.", "Vera Lund was born in Aster in March 1952."),
 }
 """Two documents about one thing, which contradict each other."""
 OTHERS = {
@@ -60,6 +61,7 @@ OTHERS = {
     "works of one": ("Bo Lie directed Grey Film in 1990.", "Bo Lie directed Dark Film in 1990."),
     "deputies": ("Eva Nord was director of Silk Bank in 1990.", "Ove Nord was director of Silk Bank in 1991."),
     "owners of parts": ("Tora Holm owned Jade Mill until 1950.", "Gunnar Holm owned Jade Mill since 1950."),
+    "a date and its year": ("Jon Ek was born in Sel in 1950.", "Jon Ek was born in Sel on 3 May 1950."),
     "born and raised": ("Liv Sand was born in Elm Town.", "Liv Sand lived in Oak Town from 1990 to 1995."),
 }  # fmt: skip
 """Two documents that do not contradict each other, by what misleads."""
