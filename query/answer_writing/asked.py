@@ -192,9 +192,10 @@ def asked_of(context: Context, text: str) -> Asked:
     names = _names_in(question) & terms.keys()
     measure = measure_of(text)
     told = [(word, [stem]) for word, stem in content]
-    told += [(word, pairs) for run in runs for word in _words_of_run(run, language) if (pairs := [pair for pair in map("".join, pairwise(word.key)) if pair in rarity] or [word.key] * (word.key in rarity))]
-    known = told if understood or encoder == MULTILINGUAL_MODEL else ()
-    meanings, shares, of_names = _meanings(context, question.text, known, rarity, names)
+    for word in (word for run in runs for word in _words_of_run(run, language)):
+        told += [(word, own)] if (own := [term for term in _pairs_of(word.key) if term in rarity]) else []
+    known = understood or encoder == MULTILINGUAL_MODEL
+    meanings, shares, of_names = _meanings(context, question.text, told if known else (), rarity, names)
     return Asked(
         {term: value / total for term, value in rarity.items()},
         rarity,
@@ -299,6 +300,7 @@ def unspaced_runs(found: Sequence[Word]) -> list[Word]:
 
 
 def _words_of_run(run: Word, language: str) -> Iterator[Word]:
+    """Yield the words of a stretch without spaces, where they stand."""
     start = run.start
     for word in cut_run(run.key, language):
         yield Word(start, start + len(word), word)
@@ -318,13 +320,14 @@ def _terms_of_run(run: str, language: str) -> dict[str, float]:
     for word in cut_run(run, language):
         start, at = at, at + len(word)
         share = listed.get(word, 0.0)
-        for pair in map("".join, pairwise(word)):
-            found[pair] = share
+        if len(word) > 1 or share:
+            found |= dict.fromkeys(_pairs_of(word), share)
         if len(word) == 1:
-            if share:
-                found[word] = share
             if start and share < _RARE and run[start - 1] not in listed:
                 found[run[start - 1 : at]] = 0.0
-    if not found:
-        found = dict.fromkeys(map("".join, pairwise(run)), 0.0)
-    return found
+    return found or dict.fromkeys(_pairs_of(run), 0.0)
+
+
+def _pairs_of(word: str) -> list[str]:
+    """Return the pairs of neighbouring characters of a word; a single character is itself."""
+    return [*map("".join, pairwise(word))] or [word]
