@@ -79,7 +79,7 @@ FOR = frozenset({
     "names", "words", "all words",
     "words in order", "number", "cosine", "meaning of words", "position", "has the kind", "definition",
     "has the measure", "list asked for", "best statement", "told together", "words told",
-    "nearest passage in another language", "cosine in another language", "score", "new names", "new words", "bridge",
+    "cosine in another language", "score", "new names", "new words", "bridge",
     "in the time", "lead", "lead over the fifth",
 })  # fmt: skip
 """Features that cannot speak against an answer. Without this, two that mostly come together get weights of opposite
@@ -108,7 +108,6 @@ class Example:
         held: What each has of the question.
         bridges: (n, n) whether the passage of the second is about something that the first names.
         same: (n, n) whether two are in one passage.
-        nearest: The cosine of the nearest passage.
         n_chunks: The number of passages of the index.
         hidden: Whether the statements that answer are left out.
     """
@@ -120,7 +119,6 @@ class Example:
     held: tuple[Held, ...]
     bridges: Bools
     same: Bools
-    nearest: float
     n_chunks: int
     hidden: bool
 
@@ -237,7 +235,6 @@ def examples(group: str, context: Context, rows: Sequence[dict[str, Any]]) -> It
         shown = [" ".join(part.text for part in quote.excerpt.shown) for quote in quotes]
         right = np.array([bool(can) and answers(row, text) for text in shown], np.float64)
         asked = asked_of(context, question)
-        nearest, _ = context.chunk_vectors.search(asked.vector[np.newaxis], 1)
         features = np.array([quote.features for quote in quotes])
         bridges = np.array([[is_bridge(quote, other, question) for quote in quotes] for other in quotes])
         chunks = np.array([quote.excerpt.passage.chunk_id for quote in quotes])
@@ -247,7 +244,7 @@ def examples(group: str, context: Context, rows: Sequence[dict[str, Any]]) -> It
                 yield Example(
                     group, asked, features[kept], right[kept],
                     tuple(quotes[at].held for at in kept.tolist()), bridges[np.ix_(kept, kept)],
-                    chunks[kept][:, None] == chunks[kept], float(nearest[0][0]),
+                    chunks[kept][:, None] == chunks[kept],
                     context.index.manifest.rows["chunks"], hidden,
                 )  # fmt: skip
 
@@ -316,7 +313,7 @@ def outcomes(found: Sequence[Example], ranker: Logistic, further: Logistic) -> t
     for each in found:
         logits = ranker.logits(each.features)
         chosen = each.chosen(logits, further)
-        rows.append(answer_features(each.asked, logits, each.features, each.held, chosen, each.nearest, each.n_chunks))
+        rows.append(answer_features(each.asked, logits, each.features, each.held, chosen))
         right.append(float(each.right[chosen].any()))
     share = share_of_collections(found)
     weights = [share[each.collection] * (HIDDEN if each.hidden else 1.0) for each in found]

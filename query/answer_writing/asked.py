@@ -176,8 +176,9 @@ def asked_of(context: Context, text: str) -> Asked:
     listed = shares_of_common_words(language)
     for word, stem in content:
         terms[stem] = listed.get(word.key, 0.0)
-    for run in unspaced_runs([word for word in question.words if word.start not in frame]):
-        terms |= _terms_of_run(run, language)
+    runs = unspaced_runs([word for word in question.words if word.start not in frame])
+    for run in runs:
+        terms |= _terms_of_run(run.key, language)
     if not terms:
         terms = dict.fromkeys(question.stems, 0.0)
     n_chunks = context.index.manifest.rows["chunks"]
@@ -190,7 +191,11 @@ def asked_of(context: Context, text: str) -> Asked:
     understood = language == "en" if encoder == PACKAGED_MODEL else encoder != MULTILINGUAL_MODEL
     names = _names_in(question) & terms.keys()
     measure = measure_of(text)
-    meanings, shares, of_names = _meanings(context, question.text, content if understood else (), rarity, names)
+    told = [(word, [stem]) for word, stem in content]
+    for word in (word for run in runs for word in _words_of_run(run, language)):
+        told += [(word, own)] if (own := [term for term in _pairs_of(word.key) if term in rarity]) else []
+    known = understood or encoder == MULTILINGUAL_MODEL
+    meanings, shares, of_names = _meanings(context, question.text, told if known else (), rarity, names)
     return Asked(
         {term: value / total for term, value in rarity.items()},
         rarity,
@@ -252,45 +257,54 @@ def _names_in(question: Question) -> frozenset[str]:
 def _meanings(
     context: Context,
     text: str,
-    content: Sequence[tuple[Word, str]],
+    content: Sequence[tuple[Word, list[str]]],
     rarity: Mapping[str, float],
     names: frozenset[str],
 ) -> tuple[Vectors | None, Floats, Bools]:
-    """Return the vector of each content word of a question, the weight of each, and whether it belongs to a name."""
+    """Return the vector of each content word of a question, the weight of each, and whether it belongs to a name.
+
+    `content` are the words with their terms.
+    """
     embedder = context.embedder
     if not content or embedder.windows(text)[0] != text or (found := embedder.embed_tokens([text])) is None:
         return None, np.zeros(0), np.zeros(0, np.bool_)
     (of_text,) = found
     rows, weights, named = [], [], []
-    for word, stem in content:
+    for word, own_terms in content:
         own = [at for at, (start, end) in enumerate(of_text.spans) if start < word.end and word.start < end]
         if own:
             total = of_text.tokens[own].sum(axis=0)
             rows.append(total / np.linalg.norm(total))
-            weights.append(rarity[stem])
-            named.append(stem in names)
+            weights.append(max(map(rarity.__getitem__, own_terms)))
+            named.append(not names.isdisjoint(own_terms))
     if not rows:
         return None, np.zeros(0), np.zeros(0, np.bool_)
     return np.array(rows), np.array(weights) / (sum(weights) or 1.0), np.array(named)
 
 
-def unspaced_runs(found: Sequence[Word]) -> list[str]:
+def unspaced_runs(found: Sequence[Word]) -> list[Word]:
     """Return the stretches of a text in scripts without spaces.
 
     >>> from conspectus.storage.text.names import words
-    >>> unspaced_runs(words("Linux 是什么？ 北京"))
+    >>> [run.key for run in unspaced_runs(words("Linux 是什么？ 北京"))]
     ['是什么', '北京']
     """
-    runs: list[str] = []
-    end = -1
+    runs: list[Word] = []
     for word in found:
         if UNSPACED.match(word.key):
-            if word.start == end:
-                runs[-1] += word.key
+            if runs and word.start == runs[-1].end:
+                runs[-1] = Word(runs[-1].start, word.end, runs[-1].key + word.key)
             else:
-                runs.append(word.key)
-            end = word.end
+                runs.append(word)
     return runs
+
+
+def _words_of_run(run: Word, language: str) -> Iterator[Word]:
+    """Yield the words of a stretch without spaces, where they stand."""
+    start = run.start
+    for word in cut_run(run.key, language):
+        yield Word(start, start + len(word), word)
+        start += len(word)
 
 
 def _terms_of_run(run: str, language: str) -> dict[str, float]:
@@ -306,13 +320,14 @@ def _terms_of_run(run: str, language: str) -> dict[str, float]:
     for word in cut_run(run, language):
         start, at = at, at + len(word)
         share = listed.get(word, 0.0)
-        for pair in map("".join, pairwise(word)):
-            found[pair] = share
+        if len(word) > 1 or share:
+            found |= dict.fromkeys(_pairs_of(word), share)
         if len(word) == 1:
-            if share:
-                found[word] = share
             if start and share < _RARE and run[start - 1] not in listed:
                 found[run[start - 1 : at]] = 0.0
-    if not found:
-        found = dict.fromkeys(map("".join, pairwise(run)), 0.0)
-    return found
+    return found or dict.fromkeys(_pairs_of(run), 0.0)
+
+
+def _pairs_of(word: str) -> list[str]:
+    """Return the pairs of neighbouring characters of a word; a single character is itself."""
+    return [*map("".join, pairwise(word))] or [word]

@@ -39,8 +39,7 @@ _KINDS = ("who", "when", "where", "how many", "why", "how to", "yes or no", "def
 _OF_FORM = ("who", "when", "where", "how many")
 ANSWER_FEATURES = (
     "best statement", "lead", "lead over the fifth", "statements", "words beside", "told together",
-    "missing everywhere", "words told", "nearest passage", "nearest passage in another language", "by many languages",
-    "size of index", "length of question",
+    "missing everywhere", "words told", "by many languages", "length of question",
     *STATEMENT_FEATURES, *(f"asks {kind}" for kind in _KINDS), *(f"asks {kind}, lacks it" for kind in _OF_FORM),
 )  # fmt: skip
 """The features of an answer for a question, in the order of the weights: those of its best statement among them."""
@@ -291,7 +290,7 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(each.kind in ROWS),
             float(each.kind == "code"),
             *times,
-            float(has.contrary),
+            float(has.contrary and any(other.told >= has.told and not other.contrary for other in held)),
         ))  # fmt: skip
     return np.array(rows, np.float64).reshape(len(rows), len(STATEMENT_FEATURES))
 
@@ -366,8 +365,7 @@ def next_features(
 
 
 def answer_features(
-    asked: Asked, logits: Floats, features: Floats, held: Sequence[Held], chosen: Sequence[int],
-    nearest: float, n_chunks: int,
+    asked: Asked, logits: Floats, features: Floats, held: Sequence[Held], chosen: Sequence[int]
 ) -> Floats:  # fmt: skip
     """Return the features of the answer that some statements give, float64 (len(ANSWER_FEATURES),).
 
@@ -377,8 +375,6 @@ def answer_features(
         features: Their features, (n, len(STATEMENT_FEATURES)).
         held: What each has of the question.
         chosen: The rows of those that the answer quotes, the best one first.
-        nearest: The cosine of the nearest passage.
-        n_chunks: The number of passages of the index.
     """
     first = chosen[0]
     named = dict(zip(STATEMENT_FEATURES, features[first].tolist(), strict=True))
@@ -393,10 +389,7 @@ def answer_features(
         _weight(asked, together),
         _rarest(asked, asked.weights.keys() - frozenset[str]().union(*(each.told for each in held))),
         sum(asked.rarity[term] for term in together),
-        nearest,
-        nearest * (1 - asked.understood),
         float(asked.by_many_languages),
-        log(n_chunks),
         log(1 + len(asked.weights)),
         *features[first],
         *(float(asked.kind == kind) for kind in _KINDS),

@@ -50,18 +50,15 @@ def unsupported(
     if not chosen:
         return "no sentence was found", ""
     asked = asked_of(context, question)
-    nearest, _ = context.chunk_vectors.search(asked.vector[np.newaxis], 1)
     unknown = unknown_names(context, question)
     rows = {quote.span: row for row, quote in enumerate(quotes)}
-    n_chunks = context.index.manifest.rows["chunks"]
     features = answer_features(
         asked, np.array([quote.score for quote in quotes]), np.array([quote.features for quote in quotes]),
         [quote.held for quote in quotes], [rows[quote.span] for quote in chosen],
-        float(nearest[0][0]), n_chunks,
     )  # fmt: skip
     weights = reader_weights(asked.by_many_languages)
     chance = probability(float(weights.answer.logits(features)))
-    least = weights.least[matter(asked, n_chunks)]
+    least = weights.least[matter(asked, context.index.manifest.rows["chunks"])]
     if unknown and asked.understood:  # in other languages the case of letters tells no names
         least = max(least, _LEAST_UNKNOWN)
     if chance >= least or _tells_all(features, chosen[0]):
