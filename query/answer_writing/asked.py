@@ -322,9 +322,8 @@ def _terms_of_run(run: str, language: str) -> dict[str, float]:
         share = listed.get(word, 0.0)
         if len(word) > 1 or share:
             found |= dict.fromkeys(_pairs_of(word), share)
-        if len(word) == 1:
-            if start and share < _RARE and run[start - 1] not in listed:
-                found[run[start - 1 : at]] = 0.0
+        if len(word) == 1 and start and share < _RARE and run[start - 1] not in listed:
+            found[run[start - 1 : at]] = 0.0
     return found or dict.fromkeys(_pairs_of(run), 0.0)
 
 

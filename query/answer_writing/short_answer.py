@@ -184,10 +184,7 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
     weights, needed = read.weights, read.weights.keys() - read.names - _kind_words(context, question, kind)
     mentioned = [frozenset(map(str.casefold, named.types)) for named in open_question(context, question).mentions]
     of_person = any(types & _PERSON for types in mentioned)
-    names = [
-        {word.key for word in words(_CAPITALS.search(question[: each.start])[0] + question[each.start : each.end])}
-        for each in open_question(context, question).mentions
-    ]
+    names = [_whole_name(question, each.start, each.end) for each in open_question(context, question).mentions]
     for span in sentences if kind.types else sentences[:1]:
         row = context.chunk_rows[span.chunk_id]
         chunk = context.chunks[row]
@@ -227,6 +224,15 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
         if found:
             return found.pop() if len(found) == 1 else ""
     return ""
+
+
+def _whole_name(question: str, start: int, end: int) -> set[str]:
+    """Return the words of a name in a question with those before it: an index may know "Dorcas Pell" as "Pell"."""
+    for word in reversed(words(question[:start])):
+        if not (question[word.start].isupper() and question[word.end : start].isspace()):
+            break
+        start = word.start
+    return {word.key for word in words(question[start:end])}
 
 
 def _kind_words(context: Context, question: str, kind: Expected) -> set[str]:
@@ -275,8 +281,6 @@ def _plays_its_part(kind: Expected, sentence: str, at: int, text: str, asked: Se
     return True
 
 
-_CAPITALS = regex.compile(r"(?:\p{Lu}[\p{L}\p{M}'’.-]*\s+)*$")
-"""The other words of a name before the part of it that is known: "Dorcas" of "Dorcas Pell"."""
 _FORMER = re.compile(
     r"\b(?:(?:takes?|took|taken|taking) over from|replac\w+|succeed\w*|success(?:or|ion) (?:to|of)|in place of"
     r"|instead of|(?:löst|folgt|folgte) (?:auf )?|nachfolger(?:in)? von|anstelle von|remplac\w+|succèd\w+ à"
