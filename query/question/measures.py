@@ -11,7 +11,6 @@ from importlib.resources import files
 
 from conspectus.storage.text.names import word_keys
 
-
 _SHORT = re.compile(r"\b(what|who|where|when|how)['’]s\b", re.IGNORECASE)
 
 
