@@ -23,6 +23,7 @@ from conspectus.query.answer_writing.short_answer import expected_answer, short_
 from conspectus.query.answer_writing.support import declined, reader_weights, unsupported
 from conspectus.query.answer_writing.versions import (
     definitions_of_others,
+    item_asked,
     lost_clause,
     of_the_one_meant,
     with_definition,
@@ -135,6 +136,8 @@ def read_quotes(context: Context, question: str, passages: Sequence[Passage]) ->
     quotes, asked = quotes_for(context, question, passages), asked_of(context, question)
     if section := _within(quotes_of_section(context, asked, question, quotes)):
         return Found(question, quotes, section)
+    if item := item_asked(asked, question, quotes):
+        return Found(question, quotes, item)
     if clause := lost_clause(question, quotes):
         return Found(question, quotes, [], f"nothing has the number {clause}")
     chosen = choose(context, question, quotes, context.settings.answer.sentences)

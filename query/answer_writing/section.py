@@ -13,8 +13,11 @@ from conspectus.storage.text.names import word_keys
 
 _SECTIONS = frozenset({"abstract", "conclusion"})
 """The measures of `measures.txt` whose words are headings."""
+_FEW_DOCUMENTS = 3
+"""The most documents of which "the authors" are those of one."""
 _WHOLE = frozenset({"what", "how to", "why", "other"})
 """Kinds of questions that a whole section answers if its heading has the words of the question and no other."""
+_LONGEST_LABEL = 60
 _MOST_OF_IT = 0.6
 """The least share of a question's words, by rarity, that the heading of a list has which answers it."""
 
@@ -38,6 +41,11 @@ def quotes_of_section(context: Context, asked: Asked, question: str, quotes: Seq
         question: Its text.
         quotes: The statements of the passages found for it.
     """
+    of_what = measure_of(question)
+    if of_what and of_what.name == "author" and context.index.manifest.rows["documents"] <= _FEW_DOCUMENTS:
+        fields = [quote for quote in quotes if _is_field(of_what, quote.text)]
+        if len({quote.span.document_id for quote in fields}) == 1:
+            return fields
     quotes = quotes if (measure := section_of(question)) or asked.kind in _WHOLE else ()
     headings = [_heading(context, quote) for quote in quotes]
     if measure is not None:
@@ -51,6 +59,12 @@ def quotes_of_section(context: Context, asked: Asked, question: str, quotes: Seq
             if heading and _is_asked(asked, _content(context, quote, heading, question), is_list=bool(quote.whole))
         ]
     return sorted(found, key=lambda quote: (quote.excerpt.rank, quote.span.document_id, quote.span.start))
+
+
+def _is_field(measure: Measure, text: str) -> bool:
+    """Return whether a text is the field that is asked for: "Authors: ..." for "Who wrote this paper?"."""
+    label, _, value = text[:_LONGEST_LABEL].partition(":")
+    return bool(value.strip() and label.strip()) and set(measure.words).issuperset(word_keys(label))
 
 
 def _is_asked(asked: Asked, content: frozenset[str], *, is_list: bool) -> bool:

@@ -46,6 +46,8 @@ _CLAUSE = regex.compile(
     regex.I,
 )
 _OWN_NUMBER = regex.compile(r"(?P<number>\d+(?:\.\d+)+)\s")
+_ADDRESS = regex.compile(r"(?<![\w.])(?P<above>\d+(?:\.\d+)*)(?:\.(?P<item>\d+)|\s?\((?P<item>[a-z])\))(?!\w|\.\d)")
+_MARK = regex.compile(r"\(?(\d+|[a-z])[.)]\s")
 _HEAD = 300
 """Characters at the beginning of a document in which its date is looked for."""
 _CLOSE = 2.0
@@ -107,6 +109,25 @@ def _clauses(quote: Quote) -> set[str]:
 
 def _cited(text: str) -> set[str]:
     return {found["number"] for found in _CLAUSE.finditer(text)}
+
+
+def item_asked(asked: Asked, question: str, quotes: Sequence[Quote]) -> list[Quote]:
+    """Return the item that a question asks for by the number of the heading above and its own: 2.2, 6(a)."""
+    address = _ADDRESS.search(question)
+    if (
+        address is None
+        or asked.kind not in ("what", "definition", "other")
+        or any(quote.text.startswith(address[0]) for quote in quotes)
+    ):
+        return []
+    items = [
+        quote
+        for quote in quotes
+        if (own := _MARK.match(quote.text))
+        and own[1] == address["item"]
+        and any(NUMBERED.findall(text)[:1] == [address["above"]] for text in quote.excerpt.context)
+    ]
+    return [max(items, key=lambda quote: quote.score)] if items else []
 
 
 def lost_clause(question: str, quotes: Sequence[Quote]) -> str:
