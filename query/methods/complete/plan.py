@@ -53,7 +53,7 @@ MOST_TOKENS = 40
 """Words of a question that can have a plan."""
 _LONGEST_CODE = 12
 _MANY_NAMES = 3
-"""Cells of one column that are named by a question of which no other word has to be known: it asks for their rows."""
+"""Cells of one column that are named by a question of which no later word has to be known: it asks for their rows."""
 _SETS = frozenset(
     ("rows", "readings", "documents", "messages", "headings", "columns", "people", "organisations", "places", "thing")
 )
@@ -299,7 +299,8 @@ class _Reading:
         known = {place for mark in self.marks for place in range(mark.first, mark.last)}
         known |= {self._thing_counted()}
         above = {stem_in_language(key, self._language) for text in self._table.above for key in keys_of(text)}
-        for place, token in enumerate(self._tokens) if not self._names_many() else ():
+        first_name = next(mark.first for mark in self.marks if mark.cells) if self._names_many() else len(self._tokens)
+        for place, token in enumerate(self._tokens[:first_name]):  # "the telephone numbers of Ada, Ben and Cleo"
             keys = keys_of(token) if place not in known else ()
             if any(key not in self._plain and stem_in_language(key, self._language) not in above for key in keys):
                 raise Unclear(f"what {joined([token])!r} is, is not known")
@@ -316,7 +317,7 @@ class _Reading:
                 raise Unclear(f"what {words!r} means here, is not clear")
 
     def _names_many(self) -> bool:
-        """Return whether rows are asked for by so many names that no other word has to be known."""
+        """Return whether rows are asked for by so many names that no word behind them has to be known."""
         named = Counter(mark.column for mark in self.marks if mark.cells)
         measured = measure_of(joined(self._tokens)) is not None  # "how tall" has to be a column
         computed = self._roles & {"sum", "mean", "count", *BEST}
