@@ -12,14 +12,16 @@ from dataclasses import replace
 from itertools import chain, groupby
 from operator import attrgetter, itemgetter
 
+import numpy as np
 import regex
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Basis, Chunk, Claim, DatedFact, Document, Entity, Mention, Relation
 from conspectus.storage.spilled import few_as_list, in_blocks, sorted_rows
-from conspectus.storage.tables import arrow_of
+from conspectus.storage.tables import arrow_of, batches_of, rows_among, taken
 from conspectus.storage.text.dates import PRECISIONS, Dated, date_of_document, dates_in, read_date
 from conspectus.storage.text.literals import is_time, parse_literal
+from pyarrow import compute
 
 _STARTS = frozenset({"start", "start time", "start date", "from", "since", "begin", "valid from", "p580"})
 _ENDS = frozenset({"end", "end time", "end date", "to", "until", "valid to", "p582"})
@@ -29,7 +31,10 @@ _CLAUSE = regex.compile(r"[,;:()，；（）]|\s(?:and|but|und|aber|et|mais|y|pe
 _FAR = 1_000
 """Characters that a clause between a date and a name counts as."""
 
-_Row = tuple[str, str, str | None, str | None, int | None, int | None, str]
+_AT_ONCE = 1 << 17
+"""Mentions that are read together: for each block the ids of all relations are looked at."""
+
+_Row = tuple[str, str, str | None, str | None, int | None, int | None, str, str, str]
 
 
 def dated_facts(
@@ -45,12 +50,12 @@ def _of_chunks(
     documents: Sequence[Document], chunks: Sequence[Chunk], knowledge: Knowledge, claims: Sequence[Claim]
 ) -> Iterator[DatedFact]:
     dates = {document.id: date_of_document(document) for document in documents}
-    ends = {each.id: (each.source_id, each.target_id) for each in knowledge.relations}
     by_chunk = attrgetter("chunk_id")
     claims_of = {id_: list(each) for id_, each in groupby(sorted(claims, key=by_chunk), key=by_chunk)}
-    of_chunk = groupby(_mentions(knowledge.mentions), key=itemgetter(0))
+    of_chunk = groupby(_mentions(knowledge), key=itemgetter(0))
     chunk_id, mentions = next(of_chunk, ("", iter(())))
-    for chunk in sorted(chunks, key=attrgetter("id")):
+    order = compute.sort_indices(arrow_of(Chunk, chunks, ["id"])["id"])
+    for chunk in (chunks[row.as_py()] for row in order):
         rows: list[_Row] = []
         if chunk.id == chunk_id:
             rows = list(mentions)
@@ -60,12 +65,12 @@ def _of_chunks(
             replace(each, start=chunk.start + each.start, end=chunk.start + each.end) for each in dates_in(chunk.text)
         ]
         names: defaultdict[str | None, list[int]] = defaultdict(list)
-        for _, _, entity, _, start, _, _ in rows:
+        for _, _, entity, _, start, *_ in rows:
             if start is not None:
                 names[entity].append(start)
-        for _, id_, _, relation, start, end, told in rows:
+        for _, id_, _, relation, start, end, told, *ends in rows:
             if relation:
-                places = ([at for at in names[each] if (start or 0) <= at < (end or 0)] for each in ends[relation])
+                places = ([at for at in names[each] if (start or 0) <= at < (end or 0)] for each in ends)
                 stated = _described(own, told) or _of_relation(chunk, _within(own, start, end), *places)
                 yield _fact(id_, chunk.id, stated, default, relation_id=relation)
         for claim in claims_of.get(chunk.id, ()):
@@ -73,12 +78,19 @@ def _of_chunks(
             yield _fact(claim.id, chunk.id, stated, default, claim_id=claim.id)
 
 
-def _mentions(mentions: Sequence[Mention]) -> Iterator[_Row]:
-    """Yield chunk, id, entity, relation, span and description of each mention, those of a chunk together."""
+def _mentions(knowledge: Knowledge) -> Iterator[_Row]:
+    """Yield chunk, id, entity, relation, span, description and the relation's ends of each mention, chunk by chunk."""
     names = ["chunk_id", "id", "entity_id", "relation_id", "start", "end", "description"]
-    table = arrow_of(Mention, mentions, names).select(names).sort_by([("chunk_id", "ascending"), ("id", "ascending")])
-    for batch in table.to_batches():
-        yield from zip(*batch.to_pydict().values(), strict=True)
+    table = arrow_of(Mention, knowledge.mentions, names).select(names)
+    ends = arrow_of(Relation, knowledge.relations, ["id", "source_id", "target_id"])
+    order = compute.sort_indices(table, [("chunk_id", "ascending"), ("id", "ascending")]).to_numpy().astype(np.int64)
+    batches, of_ends = batches_of(table), batches_of(ends)
+    for start in range(0, len(order), _AT_ONCE):
+        block = taken(table, order[start : start + _AT_ONCE], batches)
+        rows = rows_among(block["relation_id"], ends["id"])
+        both = ["source_id", "target_id"]
+        found = taken(ends, np.maximum(rows, 0), of_ends).select(both) if len(ends) else block.select(["id", "id"])
+        yield from zip(*block.to_pydict().values(), *(column.to_pylist() for column in found.columns), strict=True)
 
 
 def _within(dates: Sequence[Dated], start: int | None, end: int | None) -> list[Dated]:
