@@ -21,7 +21,6 @@ from conspectus.storage.arrays import Floats, Ints, Rows, parts_of, runs
 from conspectus.storage.graph import leiden
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.incremental_leiden import Labels, changed_nodes, is_worse, losses, updated_leiden
-from conspectus.storage.graph.leidenalg_engine import check_engine
 from conspectus.storage.hashing import short_id
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.joins import Groups, chunks_by_entity
@@ -94,7 +93,6 @@ def divide(
         max_cluster_size=settings.max_cluster_size,
         seed=settings.seed,
         resolution=settings.resolution,
-        engine=settings.engine,
     )
     notes: tuple[str, ...] = ()
     if earlier and entities:
@@ -305,15 +303,11 @@ def _lists(ids: "pa.Array", sizes: Ints, rows: Rows) -> "pa.Array":
 def earlier_communities(root: Path, current: Manifest | None, settings: Settings) -> Earlier | None:
     """Return a loader of the previous communities for an incremental update.
 
-    None if communities must be detected from scratch: on request, without an intact previous version, after a change
-    of the settings, or by leidenalg, since updates maximise modularity.
-
-    Raises:
-        MissingPart: The engine is not installed.
+    None if communities must be detected from scratch: on request, without an intact previous version, or after a
+    change of the settings.
     """
-    check_engine(settings.communities.engine)
     chosen = settings.communities
-    if current is None or chosen.update == "exact" or chosen.engine != leiden.GRASPOLOGIC:
+    if current is None or chosen.update == "exact":
         return None
     divided_by = CommunitySettings.of_manifest({**current.settings["communities"], "update": "stable"})
     if divided_by != settings.communities:

@@ -1,18 +1,16 @@
 """Hierarchical Leiden: community detection, repeated inside every community above a maximum size."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from conspectus.storage.arrays import Bools, Ints, SmallInts, runs
-from conspectus.storage.graph import leidenalg_engine
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.edges import Edges
 from conspectus.storage.spilled import array_of
 from numpy.typing import NDArray
 
-GRASPOLOGIC = "graspologic"
 _EDGES_AT_ONCE = 65_536
 _RANDOMNESS, _ITERATIONS = 0.001, 2
 """Those of the refinement phase, and of all of Leiden, each from the result of the last."""
@@ -50,14 +48,13 @@ def hierarchical_leiden(
     seed: int,
     max_cluster_size: int = 10,
     resolution: float = 1.0,
-    engine: str = GRASPOLOGIC,
 ) -> Hierarchy:
     """Return a hierarchy of communities, with every community that can be split within `max_cluster_size`.
 
     Leiden maximises the modularity of level 0; each community above the size is then divided as a separate
     graph, until none can be split. Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing
     well-connected communities" (2019); the recursion is that of Edge et al., "From Local to Global" (2024),
-    section 3.1.4. The implementation is graspologic-native, or leidenalg with another quality than modularity.
+    section 3.1.4. The implementation is graspologic-native.
 
     The same edges and seed give the same hierarchy. A node without edges is a singleton community on level 0. The
     weights are divided by their mean.
@@ -67,11 +64,9 @@ def hierarchical_leiden(
         seed: Random seed, in 0 .. 2**64 - 1.
         max_cluster_size: Larger communities are split further if possible; at least 1.
         resolution: Resolution of modularity, above 0; higher gives more and smaller communities.
-        engine: "graspologic", or one of `leidenalg_engine`.
 
     Raises:
         ValueError: An argument is out of range.
-        MissingPart: The engine is not installed.
 
     >>> from conspectus.storage.graph.edges import canonical_edges
     >>> two_triangles = canonical_edges(7, [0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3], [1.0] * 7)
@@ -85,8 +80,8 @@ def hierarchical_leiden(
     if len(edges.weights) == 0:
         return hierarchy_of([np.arange(edges.n_nodes)], max_cluster_size)
     # Randomness is relative to gains in weight; a mean of 1 makes it independent of the unit.
-    dividing = _Dividing(edges.weights.mean(dtype=np.float64), resolution, seed, engine)
-    return divided(edges, dividing.once(edges), dividing.further, max_cluster_size)
+    dividing = _Dividing(edges.weights.mean(dtype=np.float64), resolution, seed)
+    return divided(edges, dividing.once(edges), lambda _, part, __: dividing.once(part), max_cluster_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,28 +91,9 @@ class _Dividing:
     unit: float
     resolution: float
     seed: int
-    engine: str
-
-    def further(self, nodes: Ints, part: Edges, level: int) -> SmallInts | None:  # noqa: ARG002  (of `Divide`)
-        """Return the communities of a community, None if it is not split.
-
-        The constant Potts model is local: at one resolution, what is one community of the whole is one of its part too.
-        So the resolution is doubled until the part is split; above its largest weight nothing remains together.
-        """
-        if self.engine != leidenalg_engine.CPM:
-            return self.once(part)
-        finer = replace(self, resolution=2 ** (level + 1) * self.resolution)
-        while finer.resolution <= part.weights.max(initial=0) / self.unit:
-            found = finer.once(part)
-            if (found != found[0]).any():
-                return found
-            finer = replace(finer, resolution=2 * finer.resolution)
-        return None
 
     def once(self, edges: Edges) -> SmallInts:
         """Return the community of each node; from arrays, since the library's own recursion takes 400 bytes an edge."""
-        if self.engine != GRASPOLOGIC:
-            return leidenalg_engine.divide(edges, self.engine, self.unit, self.resolution, _ITERATIONS, self.seed)
         import graspologic_native
 
         graph = Adjacency.of(edges)

@@ -161,21 +161,7 @@ class SynonymSettings(SettingsSection):
 class CommunitySettings(SettingsSection):
     """The community hierarchy (Leiden)."""
 
-    engine: Literal[
-        "graspologic",
-        "leidenalg:modularity",
-        "leidenalg:cpm",
-        "leidenalg:rber",
-        "leidenalg:surprise",
-        "leidenalg:significance",
-    ] = Field(
-        "graspologic",
-        description="the implementation and what it maximises: modularity, or a quality of leidenalg (GPL, extra "
-        "`igraph`), where every update detects all communities again",
-    )
-    resolution: float = Field(
-        1.0, gt=0, description="higher gives more and smaller communities; without effect on surprise and significance"
-    )
+    resolution: float = Field(1.0, gt=0, description="higher gives more and smaller communities")
     update: Literal["stable", "exact"] = Field(
         "stable",
         description="on an update, `stable` preserves unchanged communities and their reports; `exact` detects all "

@@ -8,14 +8,14 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import pytest
-from conspectus.pipelines.steps.communities import Before, Division, divide, earlier_communities
+from conspectus.pipelines.steps.communities import Before, Division, divide
 from conspectus.pipelines.steps.sentences import RowsOf, Sentences, sentences_of
 from conspectus.query.context import Context
 from conspectus.storage.arrays import Rows
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.joins import Groups
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
-from conspectus.storage.settings import CommunitySettings, Settings
+from conspectus.storage.settings import CommunitySettings
 from conspectus.storage.spilled import spilling_to
 
 
@@ -194,16 +194,8 @@ def updated(corpus: Corpus, before: Before) -> Division:
     )
 
 
-def test_leidenalg_divides_by_its_qualities_and_always_anew(corpus: Corpus, sample_root: Path) -> None:
-    by_cpm, finer = (
-        communities_of(corpus, engine="leidenalg:cpm", resolution=resolution, max_cluster_size=100)
-        for resolution in (0.1, 2.0)
-    )
-    assert len(by_level(by_cpm)[0]) < len(by_level(finer)[0])
+def test_a_higher_resolution_gives_more_communities(corpus: Corpus) -> None:
     assert len(by_level(communities_of(corpus, resolution=5.0))[0]) > len(by_level(communities_of(corpus))[0])
-    chosen = CommunitySettings(engine="leidenalg:modularity")
-    current = StoredIndex.open(sample_root).manifest
-    assert earlier_communities(sample_root, current, Settings(communities=chosen)) is None
 
 
 def before_of(corpus: Corpus, communities: list[Community]) -> Before:
