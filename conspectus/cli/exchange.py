@@ -27,7 +27,7 @@ def import_graphrag(
 ) -> None:
     """Make an index from the output of Microsoft GraphRAG: documents, graph, communities and reports.
 
-    Reads the tables of GraphRAG 3, 2 and 1. No model is called: vectors, synonyms and the graph that PageRank walks are
+    Reads the tables of GraphRAG 3 and 2. No model is called: vectors, synonyms and the graph that PageRank walks are
     computed here, and every method works on the result. `conspectus export graphrag` writes such tables.
 
     Inconsistencies (a relationship whose entity is missing, a chunk that no document contains) are imported as far as

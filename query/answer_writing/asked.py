@@ -194,8 +194,8 @@ def asked_of(context: Context, text: str) -> Asked:
     told = [(word, [stem]) for word, stem in content]
     for word in (word for run in runs for word in _words_of_run(run, language)):
         told += [(word, own)] if (own := [term for term in _pairs_of(word.key) if term in rarity]) else []
-    known = understood or encoder == MULTILINGUAL_MODEL
-    meanings, shares, of_names = _meanings(context, question.text, told if known else (), rarity, names)
+    told = told if understood or encoder == MULTILINGUAL_MODEL else []
+    meanings, shares, of_names = _meanings(context, question.text, told, rarity, names)
     return Asked(
         {term: value / total for term, value in rarity.items()},
         rarity,

@@ -4,16 +4,13 @@ import json
 import math
 import typing
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.build_report import IMPORT
 from conspectus.pipelines.exchange.graphrag.schema import (
     TABLES,
-    GraphRagCommunity,
-    GraphRagEntity,
     GraphRagFinding,
     Tables,
 )
@@ -27,21 +24,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _OPTIONAL = "covariates"
-_FILE_PREFIX_OF_1_X = "create_final_"
-_NODES = "create_final_nodes"
-"""The table in which version 1 lists the members of communities."""
 _OUTPUT_FOLDERS = ("", "output", "output/artifacts")
 
 _EARLIER_NAMES = {
-    ("documents", "text"): "raw_content",
     ("documents", "raw_data"): "metadata",
     ("text_units", "document_id"): "document_ids",
-    ("entities", "title"): "name",
-    ("relationships", "combined_degree"): "rank",
-    ("communities", "community"): "raw_community",
-    ("community_reports", "rating_explanation"): "rank_explanation",
 }
-"""Column names of earlier versions."""
+"""Column names of version 2."""
 
 _REQUIRED_COLUMNS = {
     "documents": ("id",),
@@ -101,8 +90,6 @@ def read_graphrag(folder: Path) -> GraphragOutput:
         columns, other_names = _columns(name, paths[name])
         unused += [f"{name}.{other}" for other in other_names]
         rows[name] = list(_rows(name, columns, paths[name], failures))
-    if _NODES in paths:
-        rows["communities"] = _with_members(rows["communities"], rows["entities"], paths[_NODES])
     notes = (f"columns that are not imported: {', '.join(unused)}",) if unused else ()
     contents = digest(*(f"{name} {file_digest(path)}" for name, path in sorted(paths.items())))
     return GraphragOutput(Tables(**rows), failures, notes, contents)
@@ -113,16 +100,13 @@ def _files(folder: Path) -> dict[str, Path]:
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder; name the output folder of a GraphRAG project")
     for output in (folder / name for name in _OUTPUT_FOLDERS):
-        for prefix in ("", _FILE_PREFIX_OF_1_X):
-            paths = {name: output / f"{prefix}{name}.parquet" for name in TABLES}
-            if not paths["entities"].is_file():
-                continue
-            missing = [path.name for name, path in paths.items() if name != _OPTIONAL and not path.is_file()]
-            if missing:
-                raise InputError(f"{output} lacks {', '.join(missing)}, which GraphRAG writes next to entities.parquet")
-            if prefix:
-                paths[_NODES] = output / f"{_NODES}.parquet"
-            return {name: path for name, path in paths.items() if path.is_file()}
+        paths = {name: output / f"{name}.parquet" for name in TABLES}
+        if not paths["entities"].is_file():
+            continue
+        missing = [path.name for name, path in paths.items() if name != _OPTIONAL and not path.is_file()]
+        if missing:
+            raise InputError(f"{output} lacks {', '.join(missing)}, which GraphRAG writes next to entities.parquet")
+        return {name: path for name, path in paths.items() if path.is_file()}
     raise InputError(
         f"neither {folder} nor its folder output contains entities.parquet: "
         "name the output folder of a GraphRAG project"
@@ -230,23 +214,6 @@ def _python_values(values: "pa.ChunkedArray", path: Path, column: str) -> list[A
     except (pa.ArrowException, ValueError, OverflowError, RecursionError, TypeError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(f"{path}: the column {column} cannot be read: {reason}") from error
-
-
-def _with_members(
-    communities: list[GraphRagCommunity], entities: list[GraphRagEntity], nodes: Path
-) -> list[GraphRagCommunity]:
-    """Return the communities with their members, which version 1 wrote only into the table of nodes."""
-    table = _arrow(nodes)
-    if not {"title", "community"} <= set(table.column_names) or any(row.entity_ids for row in communities):
-        return communities
-    id_of = {row.title: row.id or "" for row in entities}
-    members: dict[int, list[str]] = {}
-    titles, numbers = (_python_values(table.column(name), nodes, name) for name in ("title", "community"))
-    for title, number in zip(titles, numbers, strict=True):
-        with suppress(TypeError, ValueError):
-            if isinstance(title, str) and title in id_of:
-                members.setdefault(int(number), []).append(id_of[title])
-    return [replace(row, entity_ids=tuple(members.get(row.community or 0, ()))) for row in communities]
 
 
 def _is_null(value: object) -> bool:

@@ -128,14 +128,14 @@ def exported(index: StoredIndex, folder: Path) -> Tables:
     return read_graphrag(folder).tables
 
 
-def write(tables: Tables, folder: Path, prefix: str = "") -> Path:
+def write(tables: Tables, folder: Path) -> Path:
     """Write tables as GraphRAG does."""
     import pyarrow.parquet as pq
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in TABLES:
         rows = [asdict(row) for row in getattr(tables, name)]
-        pq.write_table(arrow_table(name, rows), folder / f"{prefix}{name}.parquet")
+        pq.write_table(arrow_table(name, rows), folder / f"{name}.parquet")
     return folder
 
 

@@ -58,20 +58,6 @@ def test_tables_of_2_x_are_read(tmp_path: Path) -> None:
     assert read.notes == ("columns that are not imported: entities.x",)
 
 
-def test_tables_of_1_x_are_read(tmp_path: Path) -> None:
-    write(small(), tmp_path, "create_final_")
-    rename(tmp_path / "create_final_entities.parquet", title="name")
-    rename(tmp_path / "create_final_documents.parquet", text="raw_content")
-    rename(tmp_path / "create_final_relationships.parquet", combined_degree="rank")
-    rename(tmp_path / "create_final_community_reports.parquet", rating_explanation="rank_explanation")
-    members = [(title, 1) for title in ("ADA MIRREN", "GREY HERON")]
-    members += [(title, 0) for title in ("ADA MIRREN", "GREY HERON", "北京大学")]
-    nodes = {"title": [title for title, _ in members], "community": [str(number) for _, number in members]}
-    pq.write_table(pa.table(nodes), tmp_path / "create_final_nodes.parquet")
-    changed(tmp_path / "create_final_communities.parquet", lambda table: table.drop_columns(["entity_ids"]))
-    assert read_graphrag(tmp_path).tables == small()
-
-
 def test_a_chunk_of_two_documents_is_one_of_each(tmp_path: Path) -> None:
     write(small(), tmp_path)
     with_column(tmp_path / "text_units.parquet", "document_id", [["d", "e"], []], pa.list_(pa.string()))
