@@ -84,7 +84,7 @@ class LlmBackend(NlpBackend):
             id_ = claim_group(claim)
             claims.setdefault(id_, []).append(claim.description)
             about[id_] = f"the claim ({claim.type}) about {name_of[claim.subject_id]}"
-        self._claims = tuple(claims)
+        self._claims = tuple(id_ for id_, descriptions in claims.items() if len(descriptions) > 1)
         several = {id_ for id_, descriptions in told.items() if len(descriptions) > 1}  # others are not summarised
         ends = {
             relation.id: f"{name_of[relation.source_id]} and {name_of[relation.target_id]}"
@@ -101,7 +101,7 @@ class LlmBackend(NlpBackend):
         )
 
     async def _all_ready(self, writer: DescriptionWriter, ids: Iterable[str]) -> None:
-        """Wait for the descriptions of some elements, and of all claims, which are listed with their entities."""
+        """Wait for the descriptions of some elements and all claims, which are listed with their entities."""
         await writer.ready((*ids, *self._claims))
 
     async def _report(self, extraction: Extraction, communities: Sequence[Community]) -> Reports:
