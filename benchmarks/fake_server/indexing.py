@@ -30,7 +30,7 @@ _LONGEST_DESCRIPTION = 2
 def extracted(asked: FilledPrompt) -> str:
     """Return the entities and relationships of a text."""
     text, subject = asked.first.get("text") or asked.values.get("text", ""), _subject(asked)
-    offered = asked.values.get("entity_types", "").split(",")
+    offered = (asked.first.get("entity_types") or asked.values.get("entity_types", "")).split(",")
     found = facts(text, subject)
     ends = [end for fact in found for end in (fact.source, fact.target)]
     named = list(dict.fromkeys([*([subject] if subject else []), *names(text), *ends]))[:_MOST_ENTITIES]
