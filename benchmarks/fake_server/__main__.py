@@ -4,7 +4,7 @@ import argparse
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from conspectus.storage.errors import InputError
@@ -15,11 +15,16 @@ from benchmarks.fake_server.plausible import Plausible
 from benchmarks.fake_server.replies import Replies
 from benchmarks.fake_server.server import FakeServer
 
+_SPOILERS: Mapping[str, Callable[[str], str | None]] = {
+    "empty": lambda _: "",
+    "truncated": lambda text: text[: len(text) * 2 // 3],
+    "refusal": lambda _: "I'm sorry, but I can't assist with that request.",
+}
 _ABOUT = """\
 A server that speaks OpenAI's protocol without a model. It prints its base URL and runs until interrupted.
 GET /v1/fake/requests returns every request so far (from=N: from request N on) and totals over them."""
 _MORE = f"""\
-kinds of faults: {", ".join(FAULT_KINDS)}
+kinds of faults: {", ".join((*FAULT_KINDS, *_SPOILERS))}
 
 A script holds one rule a line; the first match answers. Where there is none the reply is plausible: records, reports
 and answers made by rules from what the prompt shows, in the manner of a family of models (--habits):
@@ -57,6 +62,9 @@ def server(arguments: Sequence[str]) -> FakeServer:
     add("--rpm", type=int, metavar="N", help="requests per minute")
     add("--tpm", type=int, metavar="N", help="tokens per minute")
     add("--in-flight", type=int, metavar="N", help="requests at the same time")
+    add("--retry-after", type=float, default=1.0, metavar="S", help="seconds to wait after a 429 (default 1)")
+    add("--gleaned", type=float, default=0.0, metavar="P", help="share of texts of which gleaning finds more")
+    add("--forgets", action="store_true", help="keep no body of a request")
     add("--window", type=float, default=60.0, metavar="S", help="seconds in a minute (default 60)")
     given = parser.parse_args(arguments)
     try:
@@ -64,11 +72,13 @@ def server(arguments: Sequence[str]) -> FakeServer:
             Replies.read(given.script, Plausible(given.habits)) if given.script else None,
             habits=given.habits,
             latency=given.latency,
-            faults=Faults(dict(given.fault)),
+            faults=Faults(dict(given.fault), retry_after=given.retry_after, spoilers=_SPOILERS),
             limits=Limits(given.rpm, given.tpm, given.in_flight, given.window),
             seed=given.seed,
             api_key=given.api_key,
             dimensions=given.dimensions,
+            gleaned=given.gleaned,
+            forgets=given.forgets,
             host=given.host,
             port=given.port,
         )

@@ -2,6 +2,7 @@
 
 import json
 import re
+import zlib
 
 from conspectus.prompts.replies.records import (
     ClaimRecord,
@@ -20,6 +21,8 @@ _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
 _RECORD = re.compile(r"^\[([ERCS]\d+(?:\.\d+)?)\] (.*)$", re.MULTILINE)
 _PAIR = re.compile(r"^Pair (\d+)\n- (.*)(?:\n {2}.*)*\n- (.*)", re.MULTILINE)
 _NOTE = re.compile(r" \([^()]*\)$")
+_HELD_BACK = 4
+"""Lines of a second reply: three records and the end."""
 _LONGEST_DESCRIPTION = 2
 """Sentences of an entity's description."""
 
@@ -27,7 +30,7 @@ _LONGEST_DESCRIPTION = 2
 def extracted(asked: FilledPrompt) -> str:
     """Return the entities and relationships of a text."""
     text, subject = asked.first.get("text") or asked.values.get("text", ""), _subject(asked)
-    offered = asked.values.get("entity_types", "").split(",")
+    offered = (asked.first.get("entity_types") or asked.values.get("entity_types", "")).split(",")
     found = facts(text, subject)
     ends = [end for fact in found for end in (fact.source, fact.target)]
     named = list(dict.fromkeys([*([subject] if subject else []), *names(text), *ends]))[:_MOST_ENTITIES]
@@ -43,6 +46,15 @@ def extracted(asked: FilledPrompt) -> str:
         if fact.source != fact.target and {fact.source, fact.target} <= set(named)
     ]
     return _written(entities=tuple(entities), relations=tuple(relations))
+
+
+def in_two_replies(asked: FilledPrompt, share: float) -> tuple[str, str]:
+    """Return the records of a text, for this share of texts without the last ones, and those; "" if none are left."""
+    records = extracted(asked).splitlines()
+    text = asked.first.get("text") or asked.values.get("text", "")
+    if zlib.crc32(text.encode()) / 2**32 >= share or len(records) <= _HELD_BACK:
+        return "\n".join(records), ""
+    return "\n".join([*records[:-_HELD_BACK], records[-1]]), "\n".join(records[-_HELD_BACK:])
 
 
 def claims(asked: FilledPrompt) -> str:

@@ -90,11 +90,13 @@ class Plausible:
     """Makes the reply to a request, with the habits of a family of models.
 
     The same request always gets the same reply, in a style that depends on `seed`. Habits do not change the content.
+    For the share `gleaned` of texts the first extraction leaves records out, which gleaning finds.
     """
 
-    def __init__(self, habits: Habits = "none", seed: int = 0) -> None:
+    def __init__(self, habits: Habits = "none", seed: int = 0, gleaned: float = 0.0) -> None:
         self._habits = habits
         self._seed = seed
+        self._gleaned = gleaned
 
     def __call__(self, request: FakeRequest) -> str:
         """Return the reply to a request."""
@@ -103,13 +105,21 @@ class Plausible:
         if wanted is None or maker is None:
             return made_up(request)
         form, make = maker
-        made = make(wanted)
+        made = (self._in_two_replies(wanted) if self._gleaned else None) or make(wanted)
         if isinstance(made, dict):
             made = _fitted(made, request)
         elif request.schema is not None and "properties" in request.schema:
             made = _fitted({"answer": made}, request)
         # A model that is shown the error in its reply takes more care.
         return spoken(made, form, "none" if wanted.again else self._habits, self._drawing(request))
+
+    def _in_two_replies(self, wanted: FilledPrompt) -> Made | None:
+        if wanted.name not in ("index/extract", "index/glean_check", "index/glean"):
+            return None
+        first, second = indexing.in_two_replies(wanted, self._gleaned)
+        if wanted.name == "index/glean_check" and second:
+            return {"reason": "Some relationships have no record.", "answer": "Yes"}
+        return {"index/extract": first, "index/glean": second}.get(wanted.name)
 
     def _drawing(self, request: FakeRequest) -> random.Random:
         return random.Random(f"{self._seed} {request.digest}")

@@ -18,7 +18,7 @@ class Recorded:
 
     `bearer` is the API key that was sent. Times are seconds since the epoch; `replied` is just before the last byte was
     sent, or when the client disconnected. `status` stays None if no reply was sent. `fault` is the injected fault,
-    `rejected` the rate limit that was reached. `attempt` counts earlier requests with the same body.
+    `rejected` the rate limit that was reached. `attempt` counts earlier requests with the body, `key` is its hash.
     """
 
     number: int
@@ -33,6 +33,7 @@ class Recorded:
     rejected: str | None = None
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,15 @@ class Measures:
     """Totals over all requests so far.
 
     `statuses` counts by status, "none" for requests without a reply so far. `second_429` counts the 429s sent to bodies
-    that had already received one. `in_flight` counts running requests; its mean is weighted by time over `seconds`.
+    that had already received one, `paid_again` whole replies beyond the first to one body. `in_flight` counts running
+    requests; its mean is weighted by time over `seconds`.
     """
 
     requests: int = 0
     statuses: Mapping[str, int] = field(default_factory=dict)
     faults: Mapping[str, int] = field(default_factory=dict)
     second_429: int = 0
+    paid_again: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     in_flight: int = 0
@@ -65,12 +68,14 @@ class Measures:
             in_flight += change
             peak = max(peak, in_flight)
         seconds = last - changes[0][0] if changes else 0.0
-        refused = Counter(json.dumps(row.body) for row in rows if row.status == 429)
+        refused = Counter(row.key for row in rows if row.status == 429)
+        paid = Counter(row.key for row in rows if row.status == 200 and row.fault is None)
         return cls(
             requests=len(rows),
             statuses=dict(Counter("none" if row.status is None else str(row.status) for row in rows)),
             faults=dict(Counter(row.fault for row in rows if row.fault is not None)),
             second_429=refused.total() - len(refused),
+            paid_again=paid.total() - len(paid),
             prompt_tokens=sum(row.prompt_tokens for row in rows),
             completion_tokens=sum(row.completion_tokens for row in rows),
             in_flight=in_flight,

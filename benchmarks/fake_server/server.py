@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
+from hashlib import blake2b
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import parse_qs
@@ -67,6 +68,8 @@ class FakeServer:
         piece_delay: Seconds between streamed pieces.
         context: Tokens of a prompt that are read; the beginning of the last message is cut without a word, as Ollama
             does.
+        gleaned: Share of texts of which gleaning finds more; see `Plausible`.
+        forgets: Keep no body of a request, for runs with more of them than fit into memory.
         host: Address to listen on.
         port: Port to listen on, 0 for a free one.
 
@@ -93,17 +96,19 @@ class FakeServer:
         piece: int = 12,
         piece_delay: float = 0.0,
         context: int | None = None,
+        gleaned: float = 0.0,
+        forgets: bool = False,
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
-        self._plausible = Plausible(habits, seed)
+        self._plausible = Plausible(habits, seed, gleaned)
         self._replies, self._latency = Replies.of(replies, self._plausible), latency
         self._faults, self._limits, self._seed = faults or Faults(), limits or Limits(), seed
         self._api_key, self._models = api_key, models
         self._without, self._ignores = without, unsupported == "ignore"
         self._dimensions, self._largest_batch = dimensions, largest_batch
         self._piece, self._piece_delay = piece, piece_delay
-        self._context = context
+        self._context, self._forgets = context, forgets
         self._host, self._port = host, port
         self._rows: list[Recorded] = []
         self._thread: threading.Thread | None = None
@@ -112,7 +117,7 @@ class FakeServer:
         """Listen, in a separate thread; `with` does it."""
         self._rows, self._in_flight = [], 0
         self._batches = Batches(self._in_batch)
-        self._attempts: Counter[bytes] = Counter()
+        self._attempts: Counter[str] = Counter()
         self._limiter = Limiter(self._limits)
         self._broken: Exception | None = None
         self._epoch = time.time() - time.monotonic()  # times are measured on a clock that never jumps
@@ -269,8 +274,9 @@ class FakeServer:
             body = None
         body = body if isinstance(body, dict) else None
         now = time.monotonic() + self._epoch
-        row = Recorded(len(self._rows), client.target, body, client.bearer, now, self._attempts[raw])
-        self._attempts[raw] += 1
+        key = blake2b(raw, digest_size=12).hexdigest()
+        row = Recorded(len(self._rows), client.target, body, client.bearer, now, self._attempts[key], key=key)
+        self._attempts[key] += 1
         self._in_flight += 1
         self._rows.append(row)
         return row
@@ -278,6 +284,7 @@ class FakeServer:
     def _finished(self, row: Recorded, status: int | None) -> None:
         self._in_flight -= 1
         row.status, row.replied = status, time.monotonic() + self._epoch
+        row.body = None if self._forgets else row.body
 
     async def _send(self, client: "_Client", row: Recorded, reply: HttpReply) -> None:
         """Send a reply altered by its fault; the outcome is recorded before the last byte is sent."""

@@ -17,9 +17,9 @@ from conspectus.pipelines.steps.extract.merge_llm import merge_extractions, with
 from conspectus.pipelines.steps.reports.prompt import claim_group
 from conspectus.prompts.client.event_loop import gather_all, wait_for
 from conspectus.storage.hashing import digest
-from conspectus.storage.records import Chunk, Community, Document, Mention
-from conspectus.storage.spilled import text_column
-from conspectus.storage.text.nlp import NAME, Annotation, Phrase
+from conspectus.storage.records import Chunk, Community, Document, Mention, Relation
+from conspectus.storage.spilled import few_as_list, in_blocks, spilled, text_column
+from conspectus.storage.text.nlp import NAME, Annotation, Annotations, Phrase
 
 
 class LlmBackend(NlpBackend):
@@ -76,6 +76,7 @@ class LlmBackend(NlpBackend):
 
     async def _begin_descriptions(self, extraction: Extraction) -> DescriptionWriter:
         knowledge, chunks = extraction.knowledge, self._chunks
+        told = {**extraction.entity_descriptions, **extraction.relation_descriptions}
         name_of = {entity.id: entity.name for entity in knowledge.entities}
         claims: dict[str, list[str]] = {}
         about: dict[str, str] = {}
@@ -83,21 +84,24 @@ class LlmBackend(NlpBackend):
             id_ = claim_group(claim)
             claims.setdefault(id_, []).append(claim.description)
             about[id_] = f"the claim ({claim.type}) about {name_of[claim.subject_id]}"
-        self._claims = tuple(claims)
+        self._claims = tuple(id_ for id_, descriptions in claims.items() if len(descriptions) > 1)
+        several = {id_ for id_, descriptions in told.items() if len(descriptions) > 1}  # others are not summarised
         ends = {
             relation.id: f"{name_of[relation.source_id]} and {name_of[relation.target_id]}"
             for relation in knowledge.relations
+            if relation.id in several
         }
         mentioned = ((each.entity_id or each.relation_id or "", each.chunk_id) for each in knowledge.mentions)
+        stated = chain(
+            (each for each in mentioned if each[0] in several),
+            ((claim_group(each), each.chunk_id) for each in extraction.claims),
+        )
         return DescriptionWriter(
-            {**name_of, **ends, **about},
-            {**extraction.entity_descriptions, **extraction.relation_descriptions, **claims},
-            self._asked.model,
-            _sources(chain(mentioned, ((claim_group(each), each.chunk_id) for each in extraction.claims)), chunks),
+            {**name_of, **ends, **about}, {**told, **claims}, self._asked.model, _sources(stated, chunks)
         )
 
     async def _all_ready(self, writer: DescriptionWriter, ids: Iterable[str]) -> None:
-        """Wait for the descriptions of some elements, and of all claims, which are listed with their entities."""
+        """Wait for the descriptions of some elements and all claims, which are listed with their entities."""
         await writer.ready((*ids, *self._claims))
 
     async def _report(self, extraction: Extraction, communities: Sequence[Community]) -> Reports:
@@ -115,33 +119,31 @@ def _summed_up(writer: DescriptionWriter, extraction: Extraction) -> Description
     """Return entities and relations with predicates, and with the descriptions that a writer is still working on."""
     failures = wait_for(writer.all())
     texts, entities = writer.texts, extraction.knowledge.entities
-    relations = [
+    relations = (
         with_predicate(
             replace(relation, description=texts.get(relation.id, relation.description)),
             extraction.predicates.get(relation.id, ()),
         )
         for relation in extraction.knowledge.relations
-    ]
+    )
     told = (texts.get(id_, "") for id_ in text_column(entities, "id"))
-    return Descriptions(with_descriptions(entities, told), relations, failures)
+    return Descriptions(
+        with_descriptions(entities, told), few_as_list(spilled(Relation, in_blocks(Relation, relations))), failures
+    )
 
 
-def name_phrases(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[Annotation]:
-    """Return the names in each chunk as an annotation: the first name of an untitled text represents it."""
-    named: dict[str, list[tuple[int, int, str]]] = {}
+def name_phrases(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> Annotations:
+    """Return the first name in each chunk as an annotation: that of an untitled text represents it."""
+    first: dict[str, tuple[int, int, str]] = {}
     for mention in mentions:
         if mention.entity_id and mention.start is not None and mention.end is not None:
-            named.setdefault(mention.chunk_id, []).append((mention.start, mention.end, mention.surface))
-    return [
-        Annotation(
-            tuple(
-                Phrase(start - chunk.start, end - chunk.start, surface, NAME)
-                for start, end, surface in sorted(named.get(chunk.id, ()))
-            ),
-            (),
-        )
-        for chunk in chunks
-    ]
+            named = mention.start, mention.end, mention.surface
+            first[mention.chunk_id] = min(first.get(mention.chunk_id, named), named)
+    placed = ((chunk.start, first.get(chunk.id)) for chunk in chunks)
+    return Annotations(
+        Annotation((Phrase(name[0] - start, name[1] - start, name[2], NAME),) if name else (), ())
+        for start, name in placed
+    )
 
 
 def _sources(stated: Iterable[tuple[str, str]], chunks: Sequence[Chunk]) -> Mapping[str, tuple[str, ...]]:

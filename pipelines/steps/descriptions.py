@@ -8,6 +8,7 @@ chunks together exceed `DESCRIPTION_TOKENS`.
 import asyncio
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 
+from conspectus.pipelines.steps.extract.llm import AT_ONCE
 from conspectus.pipelines.steps.sentences import Sentences
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.client.window import window_for
@@ -68,6 +69,7 @@ class DescriptionWriter:
         self.texts = {id_: _joined(value) for id_, value in told.items()}
         """The descriptions by id; until the model has summarised them, the joined descriptions."""
         self._failures: list[Failure] = []
+        self._running = asyncio.Semaphore(AT_ONCE)
         several = [id_ for id_, value in told.items() if len(value) > 1]
         tokens = dict(zip(several, count_each([self.texts[id_] for id_ in several]), strict=True))
         self._tasks = {
@@ -95,7 +97,8 @@ class DescriptionWriter:
         return sorted(self._failures, key=lambda failure: failure.item_id)
 
     async def _sum_up(self, id_: str, writing: Awaitable[str | ModelError], told: Sequence[str]) -> None:
-        text = await writing
+        async with self._running:
+            text = await writing
         if isinstance(text, ModelError):
             self._failures.append(Failure(STAGE, id_, "the descriptions could not be summed up", str(text)))
             text = _joined(_whole(told, DESCRIPTION_TOKENS))

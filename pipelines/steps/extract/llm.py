@@ -8,9 +8,13 @@ A model that does not write records in this form is asked for JSON under a schem
 passages so far needed that, the others are asked for JSON at once.
 """
 
+import json
+from array import array
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cache
+from itertools import starmap
+from tempfile import TemporaryFile
 from typing import TypeVar
 
 from conspectus.pipelines.runner import Progress, no_progress
@@ -33,8 +37,10 @@ from conspectus.prompts.replies.structured import ExchangeResult, ask_choice, le
 from conspectus.storage.errors import BudgetReached, ModelError, ModelRefused, ModelUnavailable
 from conspectus.storage.hashing import digest
 from conspectus.storage.locators import sections_at
+from conspectus.storage.made_rows import RowsFrom
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import ExtractionSettings, read_tuned
+from conspectus.storage.spilled import rows_by_id, spill_folder
 from pydantic import BaseModel
 
 STAGE = "extract"
@@ -83,17 +89,18 @@ class ShownChunk:
         return {"title": self.title or "(none)", "section": self.section or "(none)"}
 
 
-def passages_of(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[ShownChunk]:
-    """Return the chunks as prompts show them, in order."""
-    of_id = {document.id: document for document in documents}
+def passages_of(documents: Sequence[Document], chunks: Sequence[Chunk]) -> Sequence[ShownChunk]:
+    """Return the chunks as prompts show them, in order; each is made when it is asked for."""
+    rows = rows_by_id(documents)
 
-    def passage(chunk: Chunk) -> ShownChunk:
-        document = of_id.get(chunk.document_id)
-        if document is None:
+    def passage(row: int) -> ShownChunk:
+        chunk = chunks[row]
+        if chunk.document_id not in rows:
             return ShownChunk(chunk.text)
+        document = documents[rows[chunk.document_id]]
         return ShownChunk(chunk.text, document.title, ": ".join(sections_at(document.places, chunk.start)))
 
-    return [passage(chunk) for chunk in chunks]
+    return RowsFrom(range(len(chunks)), passage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +137,36 @@ class ChunkExtraction:
     relations: tuple[RelationRecord, ...] = ()
     claims: tuple[ClaimRecord, ...] = ()
     losses: tuple[Loss, ...] = ()
+
+
+class _Kept:
+    """Extractions in an unnamed file, written as soon as they are known; all are added before one is read."""
+
+    def __init__(self) -> None:
+        self._file = TemporaryFile(dir=spill_folder())  # noqa: SIM115 - it is as old as the extractions
+        self._ends = array("Q", (0,))
+        self.losses: list[tuple[Loss, ...]] = []
+
+    def add(self, found: ChunkExtraction) -> int:
+        """Add an extraction and return its number."""
+        kinds = found.entities, found.relations, found.claims
+        written = json.dumps([[astuple(record) for record in kind] for kind in kinds]).encode()
+        self._file.write(written)
+        self._ends.append(self._ends[-1] + len(written))
+        self.losses.append(found.losses)
+        return len(self.losses) - 1
+
+    def get(self, number: int) -> ChunkExtraction:
+        """Return an extraction by its number."""
+        begin, end = self._ends[number : number + 2]
+        self._file.seek(begin)
+        entities, relations, claims = json.loads(self._file.read(end - begin))
+        return ChunkExtraction(
+            tuple(starmap(EntityRecord, entities)),
+            tuple(starmap(RelationRecord, relations)),
+            tuple(starmap(ClaimRecord, claims)),
+            self.losses[number],
+        )
 
 
 class _Entity(BaseModel):
@@ -172,8 +209,10 @@ async def extract_chunks(
     model: LanguageModel,
     progress: Progress = no_progress,
     guidance: Guidance | None = None,
-) -> tuple[list[ChunkExtraction], list[Failure]]:
+) -> tuple[Sequence[ChunkExtraction], list[Failure]]:
     """Return the records that a model extracts from each chunk, in order, and a failure for each loss.
+
+    The records are read from a file when they are asked for.
 
     As many chunks run concurrently as the server works on; equal texts under one title and heading share their calls.
     A failed call is a failure, and the records before it remain. BudgetReached is raised after the running calls have
@@ -182,16 +221,19 @@ async def extract_chunks(
     passages = passages_of(documents, chunks)
     window = window_for(model, "extract")
     form = _Form(in_json=window.of_prompt is not None and window.of_prompt < _FEWEST_TOKENS)
-    at_once = window.slots or AT_ONCE
-    found = await of_each(
-        passages, lambda one: extract_passage(one, model, settings, guidance, form), STAGE, progress, at_once
-    )
+    kept = _Kept()
+
+    async def ask(passage: ShownChunk) -> int:
+        return kept.add(await extract_passage(passage, model, settings, guidance, form))
+
+    numbers = await of_each(passages, ask, STAGE, progress, window.slots or AT_ONCE)
+    found = RowsFrom(numbers, kept.get)
     if not any(one.entities or one.relations or one.claims for one in found):
         raise_if_unanswered([one.losses for one in found])
     failures = [
-        Failure(STAGE, chunk.id, loss.reason, loss.detail)
-        for chunk, one in zip(chunks, found, strict=True)
-        for loss in one.losses
+        Failure(STAGE, chunks[row].id, loss.reason, loss.detail)
+        for row, number in enumerate(numbers)
+        for loss in kept.losses[number]
     ]
     return found, failures
 
@@ -407,23 +449,27 @@ async def of_each(
     At most `at_once` passages run concurrently. BudgetReached is raised after the running calls have ended, and no
     further passage is started.
     """
-    distinct = list(dict.fromkeys(passages))
-    found: dict[ShownChunk, Result] = {}
-    pending = iter(distinct)
+    keys = [digest(passage.text, passage.title, passage.section) for passage in passages]
+    found: dict[str, Result] = {}
+    left = set(keys)
+    distinct, pending = len(left), zip(keys, passages, strict=True)
     stopped = False
 
     async def work() -> None:
         nonlocal stopped
-        for passage in pending:
+        for key, passage in pending:
             if stopped:
                 return
+            if key not in left:
+                continue
+            left.remove(key)
             try:
-                found[passage] = await ask(passage)
+                found[key] = await ask(passage)
             except BudgetReached:
                 stopped = True
                 raise
-            progress(stage, len(found), len(distinct))
+            progress(stage, len(found), distinct)
 
-    progress(stage, 0, len(distinct))
-    await gather_all(work() for _ in range(min(at_once, len(distinct))))
-    return [found[passage] for passage in passages]
+    progress(stage, 0, distinct)
+    await gather_all(work() for _ in range(min(at_once, distinct)))
+    return [found[key] for key in keys]

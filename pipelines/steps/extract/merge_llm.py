@@ -33,7 +33,7 @@ from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import Chunk, Claim, Document, Failure, Mention, Relation
-from conspectus.storage.spilled import few_as_list
+from conspectus.storage.spilled import few_as_list, values_of
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.names import NameMatcher
 from conspectus.storage.text.nlp import Annotation
@@ -72,22 +72,28 @@ def merge_extractions(
 
     `rules` are corrections; names are split by them.
     """
-    pairs = sorted(zip(chunks, extractions, strict=True), key=lambda chunk: chunk[0].id)
-    stated = [_stated(chunk, extraction) for chunk, extraction in pairs]
-    known = known_names(documents, (name for one in stated for name in one.names.values()))
+    ids = values_of(chunks, "id")
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+
+    def stated() -> Iterator[_Stated]:  # twice, rather than to hold what all chunks state
+        return (_stated(chunks[row], extractions[row]) for row in order)
+
+    known = known_names(documents, (name for one in stated() for name in one.names.values()))
     matcher = NameMatcher(known)
 
     claims: list[Claim] = []
+    failures: list[Failure] = []
     with Findings(Splits(rules, documents)) as findings:
         findings.run(_SQL)
-        for one in stated:
+        for one in stated():
             seen = _seen(one, matcher)
             findings.add(seen)
             findings.insert("instances", _instances(one, seen, findings))
             told = ((one.chunk.id, findings.named(one.chunk, key), told) for key, told in one.descriptions)
             findings.insert("descriptions", told)
             claims += (_claim(one.chunk, claim, findings) for claim in one.claims)
-        findings.add(title_sightings(documents, [chunk for chunk, _ in pairs], known))
+            failures += one.failures
+        findings.add(title_sightings(documents, (chunks[row] for row in order), known))
         findings.run("INSERT INTO kept SELECT DISTINCT key FROM sightings")
         relations = few_as_list(findings.rows(Relation, "FROM merged_pairs"))
         entities = findings.entities(relations, (entity_key(document.title) for document in documents))
@@ -95,14 +101,14 @@ def merge_extractions(
         entity_descriptions = _by_id(findings.table("FROM entity_descriptions"))
         relation_descriptions = _by_id(findings.table("FROM relation_descriptions"))
         predicates = _by_id(findings.table("FROM predicates"))
-    claims = without_repeats(claims, {chunk.id: chunk.document_id for chunk, _ in pairs})
+    claims = without_repeats(claims, dict(zip(ids, values_of(chunks, "document_id"), strict=True)))
     return ModelKnowledge(
         Knowledge(entities, relations, mentions),
         sorted_by_id({claim.id: claim for claim in claims}.values()),
         entity_descriptions,
         relation_descriptions,
         {id_: [(each["source"], each["predicate"]) for each in stated] for id_, stated in predicates.items()},
-        sorted_by_id(failure for one in stated for failure in one.failures),
+        sorted_by_id(failures),
     )
 
 

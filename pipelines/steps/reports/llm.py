@@ -119,8 +119,14 @@ class _Writing:
 
     async def all(self) -> tuple[list[Report], list[Failure]]:
         # The deepest first: others may wait for them.
-        in_turn = sorted(self._due, key=lambda community: (-community.level, community.id))
-        written = await gather_all(map(self._begin, in_turn))
+        pending = iter(sorted(self._due, key=lambda community: (-community.level, community.id)))
+
+        async def work() -> list[_Written]:
+            return [await self._begin(community) for community in pending]
+
+        # So that few prompts are in memory. A report waits for none that is not begun before it.
+        parts = await gather_all(work() for _ in range(min(AT_ONCE, len(self._due))))
+        written = [writing for part in parts for writing in part]
         reports = [writing.report for writing in written if writing.report is not None]
         return sorted_by_id(reports), sorted_by_id(failure for writing in written for failure in writing.failures)
 

@@ -6,15 +6,23 @@ community that is divided further the reports on its parts instead of the parts'
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
 from conspectus.storage.hashing import digest, short_id
+from conspectus.storage.joins import Groups
+from conspectus.storage.mapped import ById
 from conspectus.storage.records import Chunk, Claim, Entity, Finding, Mention, Relation, Report, Span
 from conspectus.storage.spans import span_in
+from conspectus.storage.spilled import rows_by_id
+from conspectus.storage.tables import arrow_of, rows_among
 from conspectus.storage.text.tokens import count_each
+
+_MOST_KEPT = 8192
+"""Elements beyond which the earlier ones are made again when they are asked for."""
 
 Kind = Literal["S", "E", "R", "C"]
 """The letter before a record's number: reports on parts of a community, entities, relations, claims."""
@@ -46,34 +54,29 @@ class Element:
 
 
 class Elements:
-    """All elements by id. Each is made on first use: its description may not be ready before.
+    """All elements by id. Each is made when it is asked for: its description may not be ready before.
 
-    `claims_of` has the claims that are linked to an entity, `degree` the degrees of the entities, `chunks` the chunks.
+    Only the last ones are kept, and rows of large tables are read when they are needed. `claims_of` has the claims that
+    are linked to an entity, `chunks` the chunks, `entities` the entities.
     """
 
     def __init__(
         self,
-        entities: Iterable[Entity],
-        relations: Iterable[Relation],
+        entities: Sequence[Entity],
+        relations: Sequence[Relation],
         claims: Iterable[Claim],
-        mentions: Iterable[Mention],
-        chunks: Iterable[Chunk],
+        mentions: Sequence[Mention],
+        chunks: Sequence[Chunk],
         descriptions: Mapping[str, str] | None = None,
         n_documents: int = 0,
     ) -> None:
         """`descriptions` by id are read when an element is made; an id without one has the description of its row."""
-        entities, chunks = list(entities), list(chunks)
-        of_entities = {entity.id: entity for entity in entities}
-        self._rows: dict[str, Entity | Relation] = {**of_entities, **{relation.id: relation for relation in relations}}
+        self._row_of = rows_by_id(entities), rows_by_id(relations)
+        self.entities, self._relations = entities, relations
         self._descriptions = {} if descriptions is None else descriptions
-        self._mentions: defaultdict[str, list[Mention]] = defaultdict(list)
-        for mention in mentions:
-            self._mentions[mention.entity_id or mention.relation_id or ""].append(mention)
+        self._mentions = _Mentions(entities, relations, mentions, chunks)
         self._made: dict[str, Element] = {}
-        self.chunks: Mapping[str, Chunk] = {chunk.id: chunk for chunk in chunks}
-        self.degree: Mapping[str, int] = {entity.id: entity.degree for entity in of_entities.values()}
-        self._name_of = {entity.id: _line(entity.name) for entity in of_entities.values()}
-        self._rank = {id_: self._prominence(row) for id_, row in self._rows.items()}
+        self.chunks: Mapping[str, Chunk] = ById(rows_by_id(chunks), chunks)
         self.collection = _collection(n_documents, len(chunks), len(entities))
         self._stated = sorted(claims, key=lambda claim: claim.id)
 
@@ -82,11 +85,6 @@ class Elements:
         """The claims that are linked to an entity, by its id."""
         return self._linked(self._stated)
 
-    def __getitem__(self, id_: str) -> Element:
-        """Return the element of an entity or a relation."""
-        self._make([id_])
-        return self._made[id_]
-
     def of(self, entity_ids: Iterable[str], relation_ids: Iterable[str]) -> list[Element]:
         """Return the elements of some entities and the relations among them, each once, in order of prominence.
 
@@ -94,8 +92,10 @@ class Elements:
         them, the relation. Then the entities without a relation in decreasing degree, each with its claims.
         Ties go by name.
         """
-        entities = sorted(entity_ids, key=self._rank.__getitem__)
-        relations = sorted(relation_ids, key=self._rank.__getitem__)
+        if len(self._made) > _MOST_KEPT:
+            self._made.clear()
+        entities = sorted(entity_ids, key=self._prominence)
+        relations = sorted(relation_ids, key=self._prominence)
         self._make([*entities, *relations])
         found: dict[int, Element] = {}
 
@@ -116,11 +116,19 @@ class Elements:
         """Return the digests of the texts of some chunks, sorted."""
         return tuple(sorted({digest(self.chunks[id_].text) for id_ in chunk_ids}))
 
-    def _prominence(self, row: Entity | Relation) -> tuple[int, tuple[str, ...], str]:
-        if isinstance(row, Entity):
-            return (-row.degree, _order_of_entity(row), row.id)
-        combined = sum(self.degree[id_] for id_ in (row.source_id, row.target_id))
-        return (-combined, _order_of_relation(row, self._name_of), row.id)
+    def _entity(self, id_: str) -> Entity:
+        return self.entities[self._row_of[0][id_]]
+
+    def _name_of(self, id_: str) -> str:
+        return _line(self._entity(id_).name)
+
+    def _prominence(self, id_: str) -> tuple[int, tuple[str, ...], str]:
+        if id_ in self._row_of[0]:
+            entity = self._entity(id_)
+            return (-entity.degree, _order_of_entity(entity), id_)
+        relation = self._relations[self._row_of[1][id_]]
+        combined = self._entity(relation.source_id).degree + self._entity(relation.target_id).degree
+        return (-combined, _order_of_relation(relation, self._name_of), id_)
 
     def _make(self, ids: Iterable[str]) -> None:
         new = [id_ for id_ in ids if id_ not in self._made]
@@ -128,18 +136,17 @@ class Elements:
             self._made[id_] = element
 
     def _element(self, id_: str) -> Element:
-        row = self._rows[id_]
-        told = self._descriptions.get(id_, row.description)
-        if isinstance(row, Entity):
-            return _entity(row, told, self._standing(id_))
-        return _relation(row, told, self._name_of, self._standing(id_, row.chunk_ids))
-
-    def _standing(self, owner: str, chunk_ids: Iterable[str] = ()) -> tuple[Span, ...]:
-        places = {
-            span_in(self.chunks[mention.chunk_id], mention.start, mention.end)
-            for mention in self._mentions.get(owner, ())
-        }
-        return tuple(sorted(places or {span_in(self.chunks[id_], None, None) for id_ in chunk_ids}, key=in_text_order))
+        if id_ in self._row_of[0]:
+            entity = self._entity(id_)
+            told = self._descriptions.get(id_, entity.description)
+            return _entity(entity, told, self._mentions.spans(self._row_of[0][id_]))
+        row = self._row_of[1][id_]
+        relation = self._relations[row]
+        spans = self._mentions.spans(len(self.entities) + row)
+        if not spans:
+            named = {span_in(self.chunks[chunk]) for chunk in relation.chunk_ids}
+            spans = tuple(sorted(named, key=in_text_order))
+        return _relation(relation, self._descriptions.get(id_, relation.description), self._name_of, spans)
 
     def _claims(self, id_: str, group: Sequence[Claim]) -> Element:
         """Return the record of claims that state the same thing, with the places of all."""
@@ -158,6 +165,32 @@ class Elements:
             for id_ in dict.fromkeys(claim.about):
                 claims_of[id_].append(claim)
         return claims_of
+
+
+class _Mentions:
+    """Where entities and relations are mentioned, in columns of numbers."""
+
+    def __init__(
+        self,
+        entities: Sequence[Entity],
+        relations: Sequence[Relation],
+        mentions: Sequence[Mention],
+        chunks: Sequence[Chunk],
+    ) -> None:
+        named = arrow_of(Mention, mentions, ["entity_id", "relation_id", "chunk_id", "start", "end"])
+        owners = rows_among(named["entity_id"], arrow_of(Entity, entities, ["id"])["id"])
+        stated = rows_among(named["relation_id"], arrow_of(Relation, relations, ["id"])["id"])
+        owners = np.where((owners < 0) & (stated >= 0), stated + len(entities), owners)
+        self._of = Groups.of(owners, None, len(entities) + len(relations))
+        self._chunks, self._rows = chunks, rows_among(named["chunk_id"], arrow_of(Chunk, chunks, ["id"])["id"])
+        self._starts, self._ends = (named[name].fill_null(-1).to_numpy() for name in ("start", "end"))
+
+    def spans(self, owner: int) -> tuple[Span, ...]:
+        """Return the places that name an entity (by its row) or state a relation (its row follows the entities)."""
+        rows = self._of[owner]
+        columns = (column[rows].tolist() for column in (self._rows, self._starts, self._ends))
+        places = {span_in(self._chunks[chunk], start, end) for chunk, start, end in zip(*columns, strict=True)}
+        return tuple(sorted(places, key=in_text_order))
 
 
 def claim_group(claim: Claim) -> str:
@@ -214,11 +247,11 @@ def _entity(entity: Entity, told: str, spans: tuple[Span, ...]) -> Element:
     return Element("E", order, _described(name, [kind, *seen], told), (entity.id,), spans)
 
 
-def _order_of_relation(relation: Relation, name_of: Mapping[str, str]) -> tuple[str, str, str]:
-    return (name_of[relation.source_id], name_of[relation.target_id], _line(relation.predicate))
+def _order_of_relation(relation: Relation, name_of: Callable[[str], str]) -> tuple[str, str, str]:
+    return (name_of(relation.source_id), name_of(relation.target_id), _line(relation.predicate))
 
 
-def _relation(relation: Relation, told: str, name_of: Mapping[str, str], spans: tuple[Span, ...]) -> Element:
+def _relation(relation: Relation, told: str, name_of: Callable[[str], str], spans: tuple[Span, ...]) -> Element:
     *ends, predicate = order = _order_of_relation(relation, name_of)
     # Relations described by a model may have no predicate apart from the description.
     facts = [] if predicate == _line(told) else [predicate]
@@ -236,9 +269,9 @@ def _times(count: int) -> str:
     return "twice" if count == 2 else f"{count} times"
 
 
-def _claim(claim: Claim, told: str, name_of: Mapping[str, str], spans: tuple[Span, ...]) -> Element:
+def _claim(claim: Claim, told: str, name_of: Callable[[str], str], spans: tuple[Span, ...]) -> Element:
     about = [claim.subject_id] + ([claim.object_id] if claim.object_id else [])
-    names = [name_of[id_] for id_ in about]
+    names = [name_of(id_) for id_ in about]
     dates = " to ".join(dict.fromkeys(filter(None, (claim.start_date, claim.end_date))))
     text = _described(" -> ".join(names), [claim.type, claim.status, dates], told)
     return Element("C", (*names, _line(claim.type), dates), text, tuple(about), spans)

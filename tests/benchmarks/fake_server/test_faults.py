@@ -136,6 +136,18 @@ def test_limits_are_told_in_headers_and_can_change(ask: Ask) -> None:
     assert server.measures.second_429 == 1
 
 
+def test_a_whole_reply_to_the_same_body_is_paid_again(ask: Ask) -> None:
+    with FakeServer("fine", forgets=True, faults=Faults(script={0: "cut"})) as server:
+        with pytest.raises(openai.APIError):
+            ask(server, "x")
+        ask(server, "x")
+        assert server.measures.paid_again == 0
+        ask(server, "y")
+        ask(server, "x")
+    assert server.measures.paid_again == 1
+    assert {each.body for each in server.requests} == {None}
+
+
 def test_tokens_count_once_they_are_known(ask: Ask) -> None:
     with FakeServer("one two three four five", limits=Limits(tokens_per_minute=8)) as server:
         for prompt in ("x y", "x", "x"):

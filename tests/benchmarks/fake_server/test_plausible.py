@@ -36,3 +36,15 @@ def test_extraction_states_what_the_text_says() -> None:
     (directed,) = [each for each in found.relations if each.target == "Cold Harbour"]
     assert (directed.source, directed.predicate) == ("Nadia Frey", "directed")
     assert not found.lost
+
+
+def test_gleaning_finds_the_records_that_the_first_reply_left_out() -> None:
+    whole, model = Plausible()(request(*extract_prompt())), Plausible(gleaned=1.0)
+    first = model(request(*extract_prompt()))
+    so_far = (*extract_prompt(), Message("assistant", first))
+    assert '"answer": "Yes"' in model(request(*so_far, Message("user", render("index/glean_check"))))
+    second = model(request(*so_far, Message("user", render("index/glean"))))
+    replies = [read_records(each) for each in (first, second)]
+    assert all(each.entities or each.relations for each in replies)
+    for kind in ("entities", "relations"):
+        assert sum((getattr(each, kind) for each in replies), ()) == getattr(read_records(whole), kind)

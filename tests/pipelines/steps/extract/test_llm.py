@@ -115,7 +115,7 @@ def test_equal_texts_are_asked_for_once_and_fail_each() -> None:
     with FakeServer(scripted("I cannot.", "I cannot.", more="No")) as server:
         found, failures = extract(server, TEXT, "Another text.", TEXT)
         assert len(server.requests) == 6, "each text once more, then in JSON, and no gleaning"
-        assert found[0] is found[2]
+        assert found[0] == found[2]
         assert [(each.stage, each.item_id, each.reason) for each in failures] == [
             ("extract", id_, "lost record") for id_ in ("c000", "c001", "c002")
         ]

@@ -291,7 +291,7 @@ def test_relations_between_parts_stay_when_the_parts_are_substituted() -> None:
 
 def test_a_claim_goes_with_its_subject() -> None:
     _, of = hierarchy([4, 4], cross=1)
-    people = list(of.degree)
+    people = [each.id for each in of.entities]
     claims = Elements(
         [entity(each.upper().replace("X", "x")) for each in people],
         [],
@@ -322,7 +322,7 @@ def test_a_parent_waits_for_its_own_parts_only() -> None:
     communities, of = hierarchy([4, 4])
     people = [entity(name) for name in ("Slow", "Snail", "Sloth")]
     of = Elements(
-        [*_rows_of(of), *people],
+        [*of.entities, *people],
         [relation("P0x0", "P1x0"), relation("P0x0", "P0x1"), relation("P1x0", "P1x1"), relation("Slow", "Snail")],
         [],
         [],
@@ -356,14 +356,6 @@ def test_a_parent_waits_for_its_own_parts_only() -> None:
 def _about(text: str) -> str:
     parts = sorted(set(re.findall(r"P\d", text)))
     return "slow" if not parts else parts[0] if len(parts) == 1 else "root"
-
-
-def _rows_of(of: Elements) -> list[Entity]:
-    return [
-        Entity(id_, each.order[0], "PERSON", ("PERSON",), each.text.split(": ", 1)[1], 1, of.degree[id_])
-        for id_ in of.degree
-        for each in [of[id_]]
-    ]
 
 
 def test_a_report_that_fails_leaves_its_parent_the_elements() -> None:
@@ -465,8 +457,9 @@ def test_a_report_without_any_support_is_none() -> None:
 )
 def test_no_prompt_is_longer_than_allowed(parts: list[tuple[int, int]], most: int, long: int) -> None:
     communities, of = hierarchy([size for size, _ in parts], cross=9)
-    people = [entity(each.name, each.degree, "北京 x1y " * parts[int(each.name[1])][1]) for each in _rows_of(of)]
-    ties = [relation(name[0], name[1]) for id_ in communities[-1].relation_ids for name in [of[id_].order[:2]]]
+    people = [entity(each.name, each.degree, "北京 x1y " * parts[int(each.name[1])][1]) for each in of.entities]
+    ends = [id_.upper().replace("X", "x").split("-") for id_ in communities[-1].relation_ids]
+    ties = [relation(source, target) for source, target in ends]
     of = Elements(people, ties, [claim(people[0].name, "said " * long)] * 3, [], CHUNKS)
     model = Wordy()
     reports, _ = written(communities, of, model, max_input_tokens=most, min_size=2)
