@@ -1,11 +1,10 @@
 """The language model of the settings: its replies are remembered, and its calls limited, metered and budgeted."""
 
-import asyncio
 import json
 import logging
 import os
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 from conspectus.prompts.client.batch import Outbox
 from conspectus.prompts.client.capabilities import Capabilities, requested_schema
 from conspectus.prompts.client.completions import StreamedCompletion, TokenRate, read_completion
-from conspectus.prompts.client.event_loop import cached_per_process, call_loop, run_on_call_loop
+from conspectus.prompts.client.event_loop import cached_per_process, run_on_call_loop
 from conspectus.prompts.client.model_file import url_of
 from conspectus.prompts.client.reply_cache import ReplyMemo, SingleFlight, reply_key, step_source
 from conspectus.prompts.client.retry import BadRequest, TimedOut
@@ -111,8 +110,13 @@ class ModelClient:
         slots = self._windows[model].slots
         return open_server(replace(address, concurrency=min(address.concurrency, slots)) if slots else address)
 
-    async def complete(self, request: Request) -> Reply:
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Reply:
         """Return the reply to a request.
+
+        Args:
+            request: The request.
+            on_text: Gets the text as it is generated, in another thread; a remembered reply comes whole. If the server
+                breaks off, the pieces that came are not remembered.
 
         Raises:
             ModelRefused: The server refuses the request.
@@ -120,42 +124,7 @@ class ModelClient:
             BudgetReached: The budget does not allow the call.
             IndexUnusable: The memo cannot be read or written.
         """
-        return await run_on_call_loop(self._complete(request, recording()))
-
-    async def stream(self, request: Request) -> AsyncIterator[str]:
-        """Yield the reply as it is generated; a remembered reply is yielded immediately.
-
-        Raises:
-            ModelUnavailable: Also if the server breaks off. The pieces so far have been yielded but are not remembered.
-                Other errors are those of `complete`.
-        """
-        here = asyncio.get_running_loop()
-        pieces: asyncio.Queue[str | None] = asyncio.Queue()
-        record = recording()
-
-        def put(piece: str | None) -> None:
-            if not here.is_closed():
-                here.call_soon_threadsafe(pieces.put_nowait, piece)
-
-        async def run() -> None:
-            try:
-                await self._complete(request, record, put)
-            finally:
-                put(None)
-
-        work = asyncio.run_coroutine_threadsafe(run(), call_loop())
-        ended = False
-        try:
-            while (piece := await pieces.get()) is not None:
-                yield piece
-            ended = True
-            await asyncio.wrap_future(work)
-        finally:
-            work.cancel()
-            with suppress(TimeoutError):  # until the call is accounted for
-                async with asyncio.timeout(1):
-                    while not ended:
-                        ended = await pieces.get() is None
+        return await run_on_call_loop(self._complete(request, recording(), on_text))
 
     async def remember(self, request: Request, reply: Reply) -> None:
         """Remember a reply as the one to this request, replacing the remembered one."""

@@ -104,9 +104,12 @@ async def _long_prompt(client: ModelClient) -> ModelProbe:
     for place, word in zip((0, len(lines) // 2, len(lines)), WORDS.values(), strict=True):
         lines.insert(place, f"The code word is {word}.")
     pieces, times = list[str](), [time.perf_counter()]
-    async for piece in client.stream(_request("doctor/words", lines="\n".join(lines))):
+
+    def hear(piece: str) -> None:
         pieces.append(piece)
         times.append(time.perf_counter())
+
+    await client.complete(_request("doctor/words", lines="\n".join(lines)), hear)
     now, said = client.meter.total(), "".join(pieces).casefold()
     sent, got = now.prompt_tokens - before.prompt_tokens, now.completion_tokens - before.completion_tokens
     missing = tuple(where for where, word in WORDS.items() if word not in said)

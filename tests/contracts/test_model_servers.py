@@ -84,10 +84,9 @@ def test_what_was_asked_before_is_remembered(server: Server, tmp_path: Path) -> 
 def test_the_pieces_of_a_stream_are_the_reply(server: Server, tmp_path: Path) -> None:
     memo = Memo(tmp_path / "memo.sqlite")
 
-    async def streamed() -> str:
-        return "".join([piece async for piece in server.client(memo).stream(ask("Count to five."))])
-
-    text = asyncio.run(streamed())
+    pieces: list[str] = []
+    asyncio.run(server.client(memo).complete(ask("Count to five."), pieces.append))
+    text = "".join(pieces)
     reply = asyncio.run(server.client(memo).complete(ask("Count to five.")))
     assert reply.remembered
     assert reply.text == text

@@ -142,7 +142,9 @@ def test_what_a_reply_was_made_from_is_remembered_with_it(memo: Memo) -> None:
 
 
 async def pieces_of(model: ModelClient, text: str) -> list[str]:
-    return [piece async for piece in model.stream(ask(text))]
+    pieces: list[str] = []
+    await model.complete(ask(text), pieces.append)
+    return pieces
 
 
 def test_a_stream_comes_in_pieces_and_is_remembered_whole(memo: Memo) -> None:
@@ -163,33 +165,21 @@ def test_a_stream_that_breaks_off_says_so_and_is_not_remembered(memo: Memo) -> N
     with FakeServer("one two three four five six seven", piece=5, faults=faults) as server:
         model = client(server, memo)
 
-        async def broken() -> list[str]:
-            got: list[str] = []
-            try:
-                async for piece in model.stream(ask("count")):
-                    got.append(piece)  # noqa: PERF401  (what came before the break is wanted)
-            except ModelUnavailable as error:
-                assert "broke off" in str(error)  # noqa: PT017
-                return got
-            pytest.fail("the stream did not break")
-
-        assert 0 < len("".join(asyncio.run(broken()))) < len("one two three four five six seven")
+        got: list[str] = []
+        with pytest.raises(ModelUnavailable, match="broke off"):
+            asyncio.run(model.complete(ask("count"), got.append))
+        assert 0 < len("".join(got)) < len("one two three four five six seven")
         assert "".join(asyncio.run(pieces_of(model, "count"))) == "one two three four five six seven"
         # Nothing had come yet: it is simply tried again.
         assert "".join(asyncio.run(pieces_of(model, "early"))) == "one two three four five six seven"
 
 
-def test_a_stream_that_nobody_reads_any_more_gives_its_slot_back() -> None:
+def test_a_stream_that_nobody_waits_for_any_more_gives_its_slot_back() -> None:
     with FakeServer("word " * 200, piece=5, piece_delay=0.01) as server:
         model = client(server, concurrency=1)
 
-        async def leave() -> None:
-            stream = model.stream(ask("long"))
-            async for _ in stream:
-                break
-            await stream.aclose()  # type: ignore[attr-defined]
-
-        asyncio.run(leave())
+        with pytest.raises(TimeoutError):
+            asyncio.run(asyncio.wait_for(pieces_of(model, "long"), 0.2))
         server.change(replies="short")
         assert texts_of(complete(model, "short")) == ["short"]
 
@@ -376,7 +366,7 @@ def test_a_server_that_does_not_stream_answers_whole() -> None:
         async with await asyncio.start_server(whole, "127.0.0.1", 0) as listening:
             port = listening.sockets[0].getsockname()[1]
             model = ModelClient(LlmSettings(model="m", base_url=f"http://127.0.0.1:{port}/v1", attempts=1))
-            return [piece async for piece in model.stream(ask("a"))]
+            return await pieces_of(model, "a")
 
     assert asyncio.run(ask_it()) == ["all at once"]
 
