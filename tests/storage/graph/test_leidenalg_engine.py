@@ -39,17 +39,6 @@ def test_each_quality_finds_planted_communities(quality: str) -> None:
     assert planted == {frozenset(group.members.tolist()) for group in groups_at(found, 0)}
 
 
-@pytest.mark.parametrize("quality", QUALITIES)
-def test_large_communities_are_divided_within_themselves(quality: str) -> None:
-    edges = edges_of(networkx.gnm_random_graph(300, 1500, seed=4))
-    found = divided(edges, quality, resolution=RESOLUTION.get(quality, 1.0))
-    for upper, lower in zip(found.levels, found.levels[1:], strict=False):
-        assert len(set(zip(upper.tolist(), lower.tolist(), strict=True))) == len(set(lower.tolist())), "a refinement"
-    sizes = [len(group.members) for group in groups_at(found, -1) if not group.oversized]
-    assert max(sizes) <= 10
-    assert sum(len(group.members) for group in groups_at(found, -1)) == 300
-
-
 def test_cpm_is_divided_at_higher_resolutions_and_a_clique_is_not() -> None:
     whole = networkx.disjoint_union(
         networkx.complete_graph(20), networkx.planted_partition_graph(2, 15, 0.9, 0.2, seed=1)
