@@ -22,6 +22,7 @@ from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import Build
 from tests.query.units import passage, report
 
 
@@ -81,6 +82,14 @@ def sentences(context: Context, title: str) -> list[Span]:
 )
 def test_the_kind_that_is_asked_for(question: str, title: str, answer: str, sample_context: Context) -> None:
     assert short_answer(sample_context, question, sentences(sample_context, title)) == answer
+
+
+def test_a_number_is_told_unless_another_is_as_near(build: Build) -> None:
+    told = {"Brennick": "Brennick has 12,400 inhabitants.", "Vey": "Vey had 340 guests, although 412 guests came."}
+    context = build(told.items())
+    asked = {"Brennick": "How many inhabitants has Brennick?", "Vey": "How many guests had Vey?"}
+    found = {title: short_answer(context, asked[title], sentences(context, title)) for title in told}
+    assert found == {"Brennick": "12,400", "Vey": ""}
 
 
 def test_the_reader_gives_words_of_what_it_cites(sample_context: Context) -> None:
