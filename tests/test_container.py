@@ -111,17 +111,6 @@ def test_a_container_can_do_no_more_than_it_needs(service: dict[str, Any]) -> No
     assert service["pids_limit"] == 2048
 
 
-@pytest.mark.parametrize("service", SERVICES.values(), ids=SERVICES)
-def test_a_container_is_built_here_ends_in_time_and_leaves_no_process(service: dict[str, Any]) -> None:
-    assert service["build"] == {"context": ".", "dockerfile": "Containerfile"}
-    assert service["init"]
-    assert service["stop_grace_period"] == "15s"
-
-
-def test_what_serves_starts_again() -> None:
-    assert {name for name, each in SERVICES.items() if each.get("restart") == "unless-stopped"} == {"prefect", "server"}
-
-
 def test_only_this_machine_reaches_the_server_and_only_the_build_reaches_prefect() -> None:
     assert {name: each.get("ports") for name, each in SERVICES.items()} == {
         "prefect": None,
@@ -234,9 +223,3 @@ def test_what_the_environment_gives_the_server_counts_and_nothing_is_none(
             assert not given or admin.json() == {"on": True, "administrator": True}
         finally:
             server.terminate()
-
-
-def test_the_command_that_indexes_has_options_that_exist() -> None:
-    command = SERVICES["index"]["command"]
-    told = conspectus(command[1], "--help").out
-    assert all(word in told for word in command if word.startswith("--"))

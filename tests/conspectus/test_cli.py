@@ -17,48 +17,11 @@ from conspectus.storage.settings import as_yaml
 from tests.command_line import conspectus, conspectus_apart, start
 from tests.conftest import write_rows
 
-COMMANDS = [
-    "init",
-    "index",
-    "add",
-    "remove",
-    "prune",
-    "correct",
-    "check",
-    "rollback",
-    "ask",
-    "retrieve",
-    "explain",
-    "methods",
-    "chat",
-    "status",
-    "documents",
-    "document",
-    "passages",
-    "filters",
-    "entities",
-    "entity",
-    "neighbours",
-    "timeline",
-    "conflicts",
-    "reports",
-    "report",
-    "diff",
-    "outline",
-    "verify",
-    "doctor",
-    "query",
-    "sql",
-    "serve",
-    "mcp",
-    "import-graphrag",
-    "export",
-    "evaluate",
-    "questions",
-    "judge",
-    "demo",
-    "completion",
-]
+COMMANDS = (
+    "init index add remove prune correct check rollback ask retrieve explain methods chat status documents "
+    "document passages filters entities entity neighbours timeline conflicts reports report diff outline verify "
+    "doctor query sql serve mcp import-graphrag export evaluate questions judge demo completion"
+).split()
 HEAVY = ["torch", "onnxruntime", "spacy", "faiss", "igraph", "prefect", "pyarrow", "scipy", "numpy"]
 
 

@@ -28,14 +28,6 @@ def test_a_table_of_steps_with_their_sum(corpus: Path) -> None:
     assert not Path("new").exists()
 
 
-def test_without_a_price_the_cost_is_unknown(corpus: Path) -> None:
-    done = conspectus("index", corpus, "--index", "new", "--estimate", *MODEL)
-    assert "unknown to unknown" in done.out
-    priced = [line for line in done.out.splitlines() if "$" in line]
-    assert all(line.split()[2] == "0" and "$0.0000" in line for line in priced)  # what is not asked costs nothing
-    assert "unknown" in next(line for line in done.out.splitlines() if line.startswith("total"))
-
-
 def test_as_json(corpus: Path) -> None:
     done = conspectus("index", corpus, "--index", "new", "--estimate", "--json", "--latency", "2", *MODEL)
     made = json.loads(done.out)

@@ -56,12 +56,6 @@ def test_filters_narrow_further_and_never_widen(made: Path) -> None:
     assert index.filter("year > 0").context.index is index.context.index, "all documents are the index itself"
 
 
-def test_what_was_narrowed_is_kept(made: Path) -> None:
-    index = opened(made)
-    one, other = index.filter("year = 2021"), index.filter(where="title = Otto")
-    assert one.context.index is other.context.index
-
-
 def test_without_a_tag_the_settings_decide(made: Path) -> None:
     assert documents(opened(made).filter()) == {"a", "b", "c"}
     careful = opened(made, unasked="untagged")

@@ -291,26 +291,3 @@ def test_what_a_model_wrote_and_what_is_in_doubt_is_the_same_everywhere(notes: P
         for note in expected["notes"]:
             assert note in text, front
         assert expected["citations"][0]["quote"] in text, front
-
-
-def test_a_follow_up_is_understood_alike(served: Running, tmp_path: Path) -> None:
-    first, then = "Who left Port Alma?", "And when?"
-    root = served.indexes[0].root
-    chat = conspectus.open(root).chat("ppr")
-    before = chat.ask(first)
-    expected = chat.ask(then)
-    session = ("--session", str(tmp_path / "talk.jsonl"))
-    for question in (first, then):
-        found = of_command_line(root, "ask", {"question": question, "method": "ppr"}, *session)
-    turn = {
-        "question": first,
-        "answer": before.text,
-        "citations": [
-            {"document_id": each.document_id, "start": each.start, "end": each.end} for each in before.citations
-        ],
-    }
-    over_http = of_http(served, "ask", {"question": then, "method": "ppr", "history": [turn]})
-    for said in (found, over_http):
-        assert said["standalone"] == expected.standalone
-        assert said["notes"] == list(expected.notes) == [f"understood as: {expected.standalone}"]
-        assert said["text"] == expected.text

@@ -5,7 +5,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import conspectus
 import pytest
 from conspectus.query.context import Context
 from conspectus.reports import full, report_detail, report_rows
@@ -92,9 +91,3 @@ def test_from_the_command_line(index_root: Path, context: Context) -> None:
     for words in (("reports", "--level", "c9"), ("report", "x")):
         done = run(*words, "--index", index_root)
         assert (done.status, done.out) == (2, "")
-
-
-def test_from_python(index_root: Path, context: Context) -> None:
-    index = conspectus.open(index_root)
-    assert index.reports("c1") == report_rows(context, "c1")
-    assert len(index.reports()) == len(context.index.rows(Report))

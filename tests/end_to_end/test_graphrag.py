@@ -8,20 +8,15 @@ from typing import Any
 import conspectus as package
 import pyarrow.parquet as pq
 import pytest
-from conspectus.pipelines.exchange.graphrag.schema import TABLES as THEIRS
 from conspectus.query.menu import METHODS
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import current_version
 from conspectus.storage.records import (
-    Chunk,
     Claim,
-    Document,
     Entity,
     Failure,
-    Mention,
     Relation,
     Report,
-    Synonym,
 )
 from conspectus.storage.settings import load_settings
 from conspectus.storage.tables import TABLES
@@ -90,19 +85,6 @@ def test_every_method_works_on_it(films: Path, name: str) -> None:
     assert all(each.quote for each in answer.citations)
     if METHODS[name].retrieves:
         assert index.retrieve("Who filmed Grey Heron?", name).passages
-
-
-def test_what_came_in_goes_out_and_comes_in_again(imported: Path, tmp_path: Path) -> None:
-    done = told("export", "graphrag", "--index", imported, "--to", tmp_path / "out")
-    assert done["rows"]["entities"] == len(StoredIndex.open(imported).rows(Entity))
-    for name in THEIRS:
-        ours, theirs = (pq.read_schema(folder / f"{name}.parquet") for folder in (tmp_path / "out", EXCERPT))
-        assert ours.equals(theirs), name
-    told("import-graphrag", tmp_path / "out", "--index", tmp_path / "j")
-    before, after = StoredIndex.open(imported), StoredIndex.open(tmp_path / "j")
-    for record in (Document, Chunk, Entity, Mention, Relation, Claim, Synonym):
-        assert after.rows(record) == before.rows(record), record
-    assert conspectus("verify", "--index", tmp_path / "j").status == 0
 
 
 def test_an_unchanged_import_is_a_no_op(imported: Path) -> None:

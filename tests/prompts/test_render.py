@@ -32,12 +32,6 @@ def test_a_place_without_a_value_and_a_value_without_a_place_are_refused(values:
         render("json/schema", **values)
 
 
-def test_prompts_are_utf_8_and_end_as_they_should() -> None:
-    assert "json/schema" in template_names("")
-    for name in template_names(""):
-        assert prompt_text(name) == prompt_text(name).strip() != ""
-
-
 @pytest.mark.parametrize("name", template_names(""))
 def test_what_comes_from_documents_stands_in_tags_and_is_said_to_be_data(name: str) -> None:
     text = prompt_text(name)

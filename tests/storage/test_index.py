@@ -65,14 +65,6 @@ def test_a_version_is_named_by_content_and_settings_alone(tmp_path: Path) -> Non
     assert len({first.version, *(each.version for each in others)}) == 6
 
 
-def test_old_versions_stay_for_those_who_have_them_open(tmp_path: Path) -> None:
-    published(tmp_path, {"a.txt": "one"})
-    reader = StoredIndex.open(tmp_path)
-    published(tmp_path, {"a.txt": "two"})
-    assert (reader.folder / "a.txt").read_text() == "one"
-    assert (StoredIndex.open(tmp_path).folder / "a.txt").read_text() == "two"
-
-
 def test_equal_content_with_new_facts_updates_the_manifest(tmp_path: Path) -> None:
     """Otherwise a build whose tables come out the same would never again be recognised as unchanged."""
     old = published(tmp_path, {"a.txt": "one"}, fingerprint="before", tools={"numpy": "1"})

@@ -9,14 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
-def test_a_replaced_result_is_the_last_and_keeps_its_sources(tmp_path: Path) -> None:
-    memo = Memo(tmp_path / "memo.sqlite")
-    memo.put_many("kind", {"a": b"first", "b": b"b"}, {"a": ["text"]})
-    memo.replace_many("kind", {"a": b"second", "c": b"c"}, {"a": ["text"]})
-    assert memo.get_many("kind", "abc") == {"a": b"second", "b": b"b", "c": b"c"}
-    assert memo.made_from("text") == [("kind", "a")]
-
-
 @settings(max_examples=20)
 @given(st.dictionaries(st.text(min_size=1).filter(lambda key: "\x00" not in key and key.isprintable()), st.binary()))
 def test_any_result_comes_back(tmp_path_factory: pytest.TempPathFactory, results: dict[str, bytes]) -> None:
@@ -96,14 +88,6 @@ def test_no_byte_stays_of_what_was_forgotten(tmp_path: Path) -> None:
     assert b"kept" in memo.path.read_bytes()
     assert not any(b"canary" in each.read_bytes() for each in tmp_path.iterdir())
     assert memo.get_many("kind", ["b"]) == {"b": b"kept" * 1000}
-
-
-def test_a_reader_reads_what_a_memo_holds(tmp_path: Path) -> None:
-    Memo(tmp_path / "memo.sqlite").put_many("kind", {"a": b"1", "b": b"2"}, {"a": ["text"]})
-    memo = MemoReader(tmp_path / "memo.sqlite")
-    assert memo.get_many("kind", ["a", "b", "c"]) == {"a": b"1", "b": b"2"}
-    assert memo.missing("kind", ["c", "a", "c"]) == ["c"]
-    assert memo.made_from("text") == [("kind", "a")]
 
 
 def test_a_reader_leaves_no_trace(tmp_path: Path) -> None:

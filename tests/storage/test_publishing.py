@@ -147,10 +147,3 @@ def test_against_the_definition(drawn: list[tuple[int, int]], start: int, length
     before = [each for each in pages if each.start <= start]
     inside = [each for each in pages if start < each.start < start + length]
     assert list(places_between(places, start, start + length)) == before[-1:] + inside
-
-
-def test_headings_are_those_above_most_of_a_passage() -> None:
-    places = (Place(0, "heading", "Jitter", 1), Place(20, "heading", "Key", 1), Place(90, "heading", "Label", 1))
-    assert described(places, 5, 100) == '"Key"', "it begins in the section before"
-    assert described(places, 5, 30) == '"Jitter"'
-    assert described(places, 95, 99) == '"Label"'

@@ -25,10 +25,6 @@ def write(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_the_written_file_is_the_defaults(tmp_path: Path) -> None:
-    assert load_settings(write(tmp_path, as_yaml())) == load_settings()
-
-
 def test_the_repository_file_is_what_init_writes() -> None:
     assert (ROOT / "settings.yaml").read_text("utf-8") == as_yaml()
 
@@ -56,12 +52,6 @@ def test_an_unknown_key_is_named_with_its_nearest(tmp_path: Path, text: str, key
 def test_an_index_of_before_is_read_without_its_removed_keys() -> None:
     recorded = {**EmbeddingSettings().model_dump(), "gone": 1}
     assert EmbeddingSettings.of_manifest(recorded) == EmbeddingSettings()
-
-
-def test_defaults_are_valid() -> None:
-    for name, default in load_settings():
-        assert type(default)() == default, name
-    assert Settings() == load_settings()
 
 
 def test_the_environment_can_give_lists_mappings_and_sections(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,13 +235,6 @@ def test_what_is_missing_or_no_text_is_named(folder: Path, tmp_path: Path) -> No
     (folder / "persona.txt").mkdir()
     with pytest.raises(SettingsError, match=r"persona\.txt cannot be read"):
         read_tuned(extraction(folder))
-
-
-def test_examples_of_claims_are_needed_for_claims_only(folder: Path) -> None:
-    (folder / "claims_examples.txt").unlink()
-    assert read_tuned(extraction(folder)).extract_examples == "Example 1."
-    with pytest.raises(SettingsError, match=r"claims_examples\.txt is missing"):
-        read_tuned(extraction(folder, claims=True))
 
 
 @pytest.mark.parametrize("name", ["domain", "persona", "report_persona", "extract_examples"])

@@ -78,33 +78,6 @@ def test_callers_take_turns_round_robin_and_threads_of_a_caller_in_their_order()
     assert order == ["a1", "b1", "c1", "a2", "b2", "a3"]
 
 
-def test_nobody_overtakes_who_waits() -> None:
-    """Whoever comes when a turn has just been given waits behind those that came before."""
-    turns, order, stay = Turns(1), [], threading.Event()
-    turns.take()
-
-    def first() -> None:
-        turns.take()
-        order.append("first")
-        stay.wait(LIMIT)
-        turns.give()
-
-    def late() -> None:
-        turns.take()
-        order.append("late")
-        turns.give()
-
-    one, other = threading.Thread(target=first, daemon=True), threading.Thread(target=late, daemon=True)
-    one.start()
-    wait_until(lambda: turns._waiting)
-    turns.give()  # it is the first one's turn at once, though its thread may not have woken up
-    other.start()
-    stay.set()
-    one.join(LIMIT)
-    other.join(LIMIT)
-    assert order == ["first", "late"]
-
-
 def test_a_request_that_has_begun_goes_on_before_later_ones_begin() -> None:
     """Whoever waits for the next step of an earlier request is first, even if it came last."""
     turns, order = Turns(1), []

@@ -1,5 +1,3 @@
-import json
-
 import openai
 import pytest
 from hypothesis import given
@@ -7,65 +5,12 @@ from hypothesis import strategies as st
 
 from benchmarks.fake_server import FakeRequest, FakeServer, Faults, Limits
 from benchmarks.fake_server.faults import Limiter
-from tests.benchmarks.fake_server.conftest import Ask, Connect
-from tests.waiting import post_and_leave, wait_until
+from tests.benchmarks.fake_server.conftest import Ask
 
-HELLO = [{"role": "user", "content": "Hello"}]
 WINDOW = 10.0
 # Times that land on, and just beside, the edges of windows.
 GAPS = st.lists(st.one_of(st.floats(0, 15), st.sampled_from([0.0, WINDOW, WINDOW / 2, 0.1])), max_size=60)
 COSTS = st.lists(st.integers(1, 40), min_size=60, max_size=60)
-
-
-@pytest.mark.parametrize("kind", ["429", "500", "502", "503", "529"])
-def test_errors_have_their_status_and_a_time_to_retry(ask: Ask, kind: str) -> None:
-    with (
-        FakeServer(faults=Faults({kind: 1.0}, retry_after=2.5)) as server,
-        pytest.raises(openai.APIStatusError) as error,
-    ):
-        ask(server, "x")
-    assert error.value.status_code == int(kind)
-    assert error.value.response.headers.get("retry-after") == (None if kind == "500" else "2.5")
-    assert set(error.value.body) == {"message", "type", "param", "code"}  # type: ignore[arg-type]
-    assert (server.requests[0].status, server.requests[0].fault) == (int(kind), kind)
-
-
-def test_a_broken_body_has_status_200(connect: Connect) -> None:
-    with FakeServer("text", faults=Faults({"bad_json": 1.0})) as server:
-        response = connect(server).chat.completions.with_raw_response.create(model="m", messages=HELLO)
-        with pytest.raises(json.JSONDecodeError):
-            response.parse()
-    assert server.requests[0].status == 200
-
-
-def test_a_server_that_never_answers_notices_that_the_client_has_gone(connect: Connect) -> None:
-    with FakeServer(faults=Faults({"timeout": 1.0})) as server:
-        body = {"model": "m", "messages": HELLO}
-        post_and_leave(f"{server.url}/chat/completions", body, lambda: server.requests)
-        wait_until(lambda: server.requests[0].replied)
-        (request,) = server.requests
-        assert request.status is None
-        with pytest.raises(openai.APITimeoutError):
-            connect(server, timeout=0.1).chat.completions.create(model="m", messages=HELLO)
-
-
-@pytest.mark.parametrize(("kind", "status"), [("drop", None), ("cut", 200)])
-def test_connections_that_break(ask: Ask, kind: str, status: int | None) -> None:
-    with FakeServer("a text", faults=Faults({kind: 1.0})) as server, pytest.raises(openai.APIConnectionError):
-        ask(server, "x")
-    assert server.requests[0].status == status
-
-
-def test_a_stream_that_breaks_in_the_middle(connect: Connect) -> None:
-    text, received = "one two three four five six seven", ""
-    with FakeServer(text, faults=Faults({"cut": 1.0}), piece=3) as server:
-        stream = connect(server).chat.completions.create(model="m", messages=HELLO, stream=True)
-        with pytest.raises(openai.APIConnectionError):  # noqa: PT012 - the error comes while reading
-            for chunk in stream:
-                received += chunk.choices[0].delta.content or ""
-    assert received
-    assert text.startswith(received)
-    assert received != text
 
 
 def test_a_script_strikes_by_number_and_by_prompt(ask: Ask) -> None:
@@ -146,16 +91,3 @@ def test_a_whole_reply_to_the_same_body_is_paid_again(ask: Ask) -> None:
         ask(server, "x")
     assert server.measures.paid_again == 1
     assert {each.body for each in server.requests} == {None}
-
-
-def test_tokens_count_once_they_are_known(ask: Ask) -> None:
-    with FakeServer("one two three four five", limits=Limits(tokens_per_minute=8)) as server:
-        for prompt in ("x y", "x", "x"):
-            try:
-                ask(server, prompt)
-            except openai.RateLimitError:
-                continue
-        with pytest.raises(openai.RateLimitError, match="too large") as error:
-            ask(server, "x " * 9)
-    assert "retry-after" not in error.value.response.headers
-    assert [request.rejected for request in server.requests] == [None, None, "tokens", "tokens"]

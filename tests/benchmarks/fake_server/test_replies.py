@@ -20,14 +20,6 @@ def reply(replies: Replies, text: str, **body: object) -> str | None:
     return replies.answer(request(text, **body)).text
 
 
-def test_the_first_rule_that_matches_answers() -> None:
-    replies = Replies(
-        [Rule("one", "a"), Rule("two", lambda asked: asked.model == "large"), Rule("once", times=1)], "rest"
-    )
-    assert [reply(replies, text) for text in ("a", "b", "c")] == ["one", "once", "rest"]
-    assert reply(replies, "b", model="large") == "two"
-
-
 def test_what_replies_can_be_made_of() -> None:
     turns = Replies.of(["one", FakeReply("two")])
     assert [reply(turns, "x") for _ in range(3)] == ["one", "two", "two"]

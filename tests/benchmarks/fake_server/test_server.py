@@ -27,26 +27,6 @@ def test_a_reply_has_its_tokens_counted(connect: Connect) -> None:
     assert (cut.choices[0].message.content, cut.choices[0].finish_reason) == ("Paris is", "length")
 
 
-def test_a_stream_is_the_reply_in_pieces(connect: Connect) -> None:
-    with FakeServer("one two three", piece=4, piece_delay=0.001) as server:
-        options = {"stream": True, "stream_options": {"include_usage": True}}
-        chunks = list(connect(server).chat.completions.create(model="m", messages=HELLO, **options))
-    assert [chunk.choices[0].delta.content for chunk in chunks[:-1]] == ["", "one ", "two ", "thre", "e", None]
-    assert chunks[-2].choices[0].finish_reason == "stop"
-    assert chunks[-1].usage is not None
-    assert chunks[-1].usage.completion_tokens == 3
-
-
-@pytest.mark.parametrize("coding", ["float", "base64"])
-def test_embeddings_come_as_requested(connect: Connect, coding: str) -> None:
-    with FakeServer(dimensions=32) as server:
-        create = connect(server).embeddings.create
-        made = create(model="m", input=["the mill", "the mill"], encoding_format=coding)  # type: ignore[call-overload]
-        short = create(model="m", input="x", dimensions=8)
-    assert made.data[0].embedding == made.data[1].embedding
-    assert (len(short.data[0].embedding), made.usage.prompt_tokens) == (8, 4)
-
-
 @pytest.mark.parametrize(
     ("body", "says"),
     [

@@ -92,13 +92,6 @@ def test_citations_quote_the_documents(sample_root: Path, tmp_path: Path) -> Non
     assert checked == sum(len(each.citations) for one in report_of.values() for each in one.findings) > 0
 
 
-def test_the_same_index_gives_the_same_bytes(sample_root: Path, tmp_path: Path) -> None:
-    pages = [tmp_path / "one.html", tmp_path / "two.html"]
-    for page in pages:
-        write_html(StoredIndex.open(sample_root), page)
-    assert pages[0].read_bytes() == pages[1].read_bytes()
-
-
 def test_only_the_script_and_the_style_of_the_page_are_allowed(tmp_path: Path) -> None:
     elements, _, _ = written(hostile_index(), tmp_path / "map.html")
     policy = next(

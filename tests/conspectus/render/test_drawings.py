@@ -104,21 +104,6 @@ def test_nothing_stands_outside_or_on_anything_else(context: Context) -> None:
         assert "nan" not in line.attrib["d"]
 
 
-def test_a_passage_that_is_its_own_seed() -> None:
-    own = Path("the question names it", (PathHop(PathNode("passage", "t", "Marrow"), "", 1.0),), 1.0)
-    found = told()
-    alone = replace(found, passages=(replace(found.passages[0], paths=(own,)),))
-    assert words_of(explanation_svg(alone)) == [
-        "Marrow",
-        "paths of ppr",
-        "the question",
-        "1. Marrow",
-        "the question names it",
-        "the question",
-        "explained passage",
-    ]
-
-
 def test_without_paths_there_is_no_picture() -> None:
     with pytest.raises(UsageError, match="the walk did not reach the passage"):
         explanation_svg(told(paths=0))
@@ -126,14 +111,6 @@ def test_without_paths_there_is_no_picture() -> None:
         explanation_svg(replace(told(paths=0), method="bm25"))
     with pytest.raises(UsageError, match="nothing is near"):
         explanation_svg(replace(told(), passages=()))
-
-
-def test_a_heading_is_broken_where_it_would_pass_the_edge() -> None:
-    asked = QUESTION * 5
-    picture = explanation_svg(replace(told(), question=asked))
-    lines = [each for each in read(picture).iter(f"{_SVG}text") if each.get("font-size") == "15"]
-    assert len(lines) > 1
-    assert " ".join(each.text or "" for each in lines) == asked
 
 
 def test_what_is_around_an_entity_is_drawn_on_the_side_where_it_belongs() -> None:

@@ -1,6 +1,5 @@
 """Explanations on the command line and in Python: text, JSON and a picture."""
 
-import json
 from math import exp, log
 from pathlib import Path
 
@@ -23,26 +22,6 @@ def test_the_command_tells_the_hops(index_root: Path) -> None:
     assert "2. Cold Harbour (" in done.out
     assert '(the question names "Marrow, Vey")\n           names "Cold Harbour" -> Cold' in done.out
     assert "score = exp(x - x of the best passage), where x = log(walk + text" in done.out
-
-
-def test_json_holds_the_numbers_and_the_graph(index_root: Path) -> None:
-    done = conspectus("explain", QUESTION, "--index", index_root, "--passage", "2", "--json")
-    found = json.loads(done.out)
-    assert set(found) == {"question", "method", "formula", "passages", "trace"}
-    (passage,) = found["passages"]
-    assert (passage["rank"], passage["passage"]["title"]) == (2, "Cold Harbour")
-    names = {part["name"] for part in passage["parts"]}
-    assert names == {"walk", "text", "hop", "closeness", "gain", "joint", "alone", "titles", "names", "match", "words"}
-    assert passage["told"] == pytest.approx(sum(path["share"] for path in passage["paths"]))
-    nodes, edges = passage["graph"]["nodes"], passage["graph"]["edges"]
-    assert nodes[-1]["node"]["id"] == passage["passage"]["chunk_id"]
-    assert {hop["node"]["id"] for path in passage["paths"] for hop in path["hops"]} == {
-        each["node"]["id"] for each in nodes
-    }
-    assert all(0 <= each[end] < len(nodes) for each in edges for end in ("source", "end"))
-    retrieved = json.loads(conspectus("retrieve", QUESTION, "--index", index_root, "--json").out)
-    assert passage["passage"] == retrieved["passages"][1]
-    assert found["trace"] == retrieved["trace"]
 
 
 def test_the_formula_gives_the_score(index_root: Path) -> None:
@@ -86,15 +65,6 @@ def test_wrong_usage_is_one_line(words: tuple[str, ...], message: str, index_roo
     assert message in done.err
     assert done.err.count("\n") == 1
     assert not Path("a.svg").exists()
-
-
-def test_from_python(index_root: Path) -> None:
-    index = open_index(index_root)
-    found = index.explain(QUESTION, k=3, passage=2, paths=1)
-    (passage,) = found.passages
-    assert passage.passage == index.retrieve(QUESTION, k=3).passages[1]
-    assert len(passage.paths) == 1
-    assert index.explain(QUESTION, "dense").formula == "cosine"
 
 
 def test_what_was_not_ranked_is_told() -> None:

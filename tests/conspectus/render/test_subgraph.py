@@ -62,15 +62,6 @@ def test_what_is_not_there_is_not_drawn(index: conspectus.Index, answer: Answer)
         index.draw(replace(answer, evidence=replace(answer.evidence, subgraph=empty)))
 
 
-def test_the_command_line_draws_pixels(root: Path, tmp_path: Path) -> None:
-    path = tmp_path / "graph.png"
-    done = command("ask", QUESTION, "--method", "gretriever", "--index", str(root), "--show", str(path))
-    if "needs a font" in done.err:
-        pytest.skip(done.err)
-    assert done.status == 0, done.err
-    assert path.read_bytes().startswith(b"\x89PNG")
-
-
 @pytest.mark.parametrize("name", ["graph.pdf", "graph.html", "graph"])
 def test_another_form_is_refused_before_anything_is_asked(name: str, root: Path, tmp_path: Path) -> None:
     done = command("ask", QUESTION, "--method", "gretriever", "--index", str(root), "--show", str(tmp_path / name))

@@ -60,16 +60,6 @@ def test_every_decision_is_told(index: conspectus.Index, answer: Answer) -> None
     assert "Grey Heron | directed_by | Ada Mirren" in told
 
 
-def test_the_walk_as_json(index: conspectus.Index, answer: Answer) -> None:
-    found = json.loads(json.dumps(index.walk_json(answer)))
-    first = found["decisions"][0]
-    assert {"stage", "depth", "at", "considered", "outcome", "seconds", "calls"} == set(first)
-    assert {"label", "kept", "why", "score"} == set(first["considered"][0])
-    chain = found["chains"][0]
-    assert chain["communities"][0][0]["name"] == "Grey Heron"
-    assert {"relation_id", "source", "predicate", "target", "outgoing"} == set(chain["triples"][0])
-
-
 def test_what_made_no_walk_is_not_drawn(index: conspectus.Index) -> None:
     with pytest.raises(UsageError, match="does not walk"):
         index.draw(Answer("q", "ppr", "text"))

@@ -35,16 +35,6 @@ def test_a_walk_is_told_decision_by_decision(server: Running) -> None:
     assert server.ask(method="bm25").json()["walk"] is None
 
 
-def test_filters_narrow(server: Running) -> None:
-    found = server.ask(method="ppr", where="year > 2021").json()
-    assert "Anna Berg" not in json.dumps(found["citations"])
-    assert found["narrowed"]
-    tagged = server.client.post(
-        "/v1/indexes/notes/retrieve", json={"question": "Otto Brand", "k": 9, "access": ["team-b"]}
-    )
-    assert {each["document_id"] for each in tagged.json()["passages"]} <= {"b", "c"}
-
-
 @pytest.mark.parametrize(
     ("body", "status", "says"),
     [

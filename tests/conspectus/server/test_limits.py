@@ -46,7 +46,11 @@ def test_one_more_than_there_are_threads_for_is_refused_and_health_stays(notes: 
             assert refused.status_code == 429
             assert refused.json()["error"]["type"] == "too_busy"
             assert refused.headers["retry-after"] == "1"
-        assert server.client.get("/livez").status_code == 200
+        for read in (
+            "/livez",
+            *(f"/v1/indexes/notes/{each}" for each in ("documents", "entities", "status", "reports")),
+        ):
+            assert server.client.get(read).status_code == 200, "reads wait for no model"
         fake.change(latency=0.0)
         fake.release()
         for thread in asked:
@@ -228,33 +232,6 @@ def test_each_caller_has_a_share_of_the_threads() -> None:
         await under_way[-1]
 
     asyncio.run(scene())
-
-
-READS = ("documents", "documents/a", "entities", "status", "reports")
-
-
-def test_reads_do_not_wait_for_models(notes: Path) -> None:
-    with (
-        FakeServer(latency=HELD) as fake,
-        running(
-            ("notes", notes), settings=with_model(fake, concurrency=64), questions=RequestThreads(20, LIMIT)
-        ) as server,
-    ):
-
-        def ask(number: int) -> None:
-            server.ask(question=f"Who reads number {number}?", method="io")
-
-        asked = [threading.Thread(target=ask, args=(number,)) for number in range(20)]
-        for thread in asked:
-            thread.start()
-        wait_until(lambda: len(fake.requests) == 20)
-        assert server.ask(method="bm25").status_code == 429, "there is no thread for another question"
-        for read in READS:
-            assert server.client.get(f"/v1/indexes/notes/{read}").status_code == 200
-        fake.change(latency=0.0)
-        fake.release()
-        for thread in asked:
-            thread.join()
 
 
 def test_questions_that_wait_for_a_model_keep_nobody_from_computing(notes: Path) -> None:

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import conspectus
 import openai
 import pytest
 from conspectus.server.openai_chat import NOTES, SOURCES
@@ -115,46 +114,3 @@ def test_what_nothing_supports_is_in_no_piece_of_a_stream(notes: Path) -> None:
     assert said == whole.choices[0].message.content
     assert "Zora" not in said.partition(NOTES)[0]
     assert {line for line in events.splitlines() if line.startswith("event: ")} == {"event: step", "event: answer"}
-
-
-TALKS = (
-    ("Who founded the Tidal Institute?", "Where was she born?"),
-    ("Who founded the Skerran Packet Line?", "When was he born?"),
-    ("What is the capital of the Skerran Isles?", "How many inhabitants has it?"),
-)
-
-
-def test_a_follow_up_is_understood_alike_in_python_over_http_and_by_chat_programs(tmp_path: Path) -> None:
-    pages = Path(__file__).parents[3] / "examples" / "world" / "pages"
-    names = ("tidal-institute", "ilse-varn", "magnus-hask", "brennick", "skerran-isles")
-    index = conspectus.build([pages / f"{name}.html" for name in names], tmp_path / "index", load_settings())
-    with running(("world", tmp_path / "index")) as server:
-        client = openai.OpenAI(base_url=f"{server.url}/v1", api_key="any", max_retries=0)
-        for first, second in TALKS:
-            talk = index.chat("auto")
-            told = talk.ask(first)
-            understood = talk.ask(second).standalone
-            assert understood.startswith(f"{second} (")
-            turn = {
-                "question": first,
-                "answer": told.text,
-                "short": told.span,
-                "citations": [
-                    {"document_id": one.document_id, "start": one.start, "end": one.end} for one in told.citations
-                ],
-            }
-            body = {"question": second, "method": "auto", "history": [turn]}
-            assert server.client.post("/v1/indexes/world/ask", json=body).json()["standalone"] == understood
-            messages = [{"role": "user", "content": first}]
-            for streamed in (False, True):
-                said = reply_of(client, messages, streamed)
-                after = [*messages, {"role": "assistant", "content": said}, {"role": "user", "content": second}]
-                assert f"understood as: {understood}" in reply_of(client, after, streamed)
-
-
-def reply_of(client: openai.OpenAI, messages: list[dict[str, str]], streamed: bool) -> str:
-    """Return the whole text of a reply."""
-    reply = client.chat.completions.create(model="world/auto", messages=messages, stream=streamed)  # type: ignore[call-overload]
-    if not streamed:
-        return str(reply.choices[0].message.content)
-    return "".join(part.choices[0].delta.content or "" for part in reply if part.choices)

@@ -10,7 +10,7 @@ from conspectus.storage.leases import leased, take_lease
 from conspectus.storage.publishing import build_lock, prune
 from conspectus.storage.settings import load_settings
 
-from tests.conspectus.server.running import ROWS, Running, build, running
+from tests.conspectus.server.running import build, running
 from tests.waiting import wait_until
 
 
@@ -96,11 +96,3 @@ def test_a_lease_of_a_program_that_died_holds_nothing(tmp_path: Path) -> None:
     lease.give_back()
     assert leased(tmp_path) == set()
     assert not list(versions.iterdir())
-
-
-def test_several_indexes_stay_apart(tmp_path: Path, notes: Path) -> None:
-    with running(("notes", notes), ("towns", build(tmp_path, town(2)))) as server:
-        assert "Townc" in server.ask("towns", method="bm25").text
-        assert "Townc" not in server.ask("notes", method="bm25").text
-        assert isinstance(server, Running)
-        assert len(server.client.get("/v1/indexes/notes/documents").json()["rows"]) == len(ROWS)

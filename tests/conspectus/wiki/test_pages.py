@@ -110,13 +110,6 @@ def test_a_document_page_has_its_text(wiki: Path, world: Index) -> None:
                 assert shown(rest).startswith(whole[int(start) : int(end)])
 
 
-def test_the_same_index_the_same_bytes(wiki: Path, world: Index, tmp_path: Path) -> None:
-    done = world.export("wiki", tmp_path / "again")
-    assert pages(tmp_path / "again") == pages(wiki)
-    assert (tmp_path / "again" / "llms.txt").read_bytes() == (wiki / "llms.txt").read_bytes()
-    assert {each.relative_to(tmp_path / "again").as_posix() for each in done.files} == {*pages(wiki), "llms.txt"}
-
-
 def test_names_are_safe_and_unique_on_every_system(tmp_path: Path) -> None:
     titles = [
         "a/b",

@@ -1,7 +1,6 @@
 """Claims and slots put to every method with a scripted model: each is asked as what it is."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from conspectus.pipelines.runner import no_progress
 from conspectus.query.context import Context
 
 from benchmarks.fake_server import FakeRequest, Rule
-from tests.pipelines.evaluation.published_sets import CREAK, FEVER, ZERO_SHOT_RE, published
+from tests.pipelines.evaluation.published_sets import FEVER, ZERO_SHOT_RE, published
 from tests.query.graph_serving import prompts, served
 from tests.tags import inside
 
@@ -85,20 +84,6 @@ def test_slots_are_filled_by_every_method(films: Context, tmp_path: Path) -> Non
     for each in suite.questions:
         assert any(f"<question>\nWhat stands in this relation to this thing? {each.slot}" in one for one in asked)
     assert not any("Who directed Grey Heron?" in one for one in asked)
-
-
-def test_the_setting_decides_where_it_is_not_qa(films: Context, tmp_path: Path) -> None:
-    whole = published(tmp_path / "set", *CREAK)
-    asked_about = replace(whole.questions[0], question="Grey Heron was directed by Ada Mirren?")
-    assert asked_about.task == "qa", "it is a question that can be answered with yes"
-    suite = replace(whole, questions=(asked_about,))
-    for task, begins in (("qa", "<question>\n"), ("claims", "<claim>\n")):
-        memo = tmp_path / task
-        with served(films, memo, [Rule("SUPPORTS")], tog={"task": task}) as (context, server):
-            scores = evaluate(suite, context, ["io"], [5], no_progress)
-            (prompt,) = prompts(server)
-        assert f"\n{begins}{asked_about.question}" in prompt
-        assert scores["io"].metrics["accuracy"].mean == 1.0
 
 
 @pytest.mark.parametrize(

@@ -138,12 +138,6 @@ def test_metaqa(tmp_path: Path) -> None:
         read_published(path)
 
 
-def test_our_own_form_is_none_of_these(tmp_path: Path) -> None:
-    path = tmp_path / "questions.jsonl"
-    path.write_text('{"id": 1, "question": "Who?", "answers": []}\n', "utf-8")
-    assert read_published(path) is None
-
-
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [

@@ -15,7 +15,6 @@ from conspectus.storage.records import Chunk
 from conspectus.storage.settings import LlmSettings
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
-from tests.tags import prompt_of
 
 ABOUT = Description("Minutes of a club.", ("abc",))
 
@@ -36,21 +35,6 @@ def thoughts(request: FakeRequest) -> str:
 def made(server: FakeServer, users: int = 2, tasks: int = 3, questions: int = 2) -> Generated:
     model = ModelClient(LlmSettings(model="m", base_url=server.url, attempts=1))
     return asyncio.run(generate(model, ABOUT, users, tasks, questions))
-
-
-def test_users_times_tasks_times_questions() -> None:
-    with FakeServer(thoughts) as server:
-        found = made(server)
-        prompts = [prompt_of(each.body) for each in server.requests if each.body]
-    assert not found.failures
-    assert [each.id for each in found.questions] == [
-        f"u{u}t{t}q{q}" for u in range(2) for t in range(3) for q in range(2)
-    ]
-    last = found.questions[-1]
-    assert (last.user, last.task) == ("R1: wants 1", "T2 of R1: wants 1")
-    assert last.question == "Q1 for T2 of R1: wants 1?"
-    assert len(prompts) == 1 + 2 + 6
-    assert all(ABOUT.text in each for each in prompts)
 
 
 def test_what_cannot_be_had_is_listed_and_harms_nothing_else() -> None:

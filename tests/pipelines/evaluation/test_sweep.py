@@ -74,13 +74,6 @@ def test_walks_are_measured_from_given_and_from_linked_topics(suite: Suite, film
     assert written["methods"]["kaping (given)"]["by_hops"]["1"]["hits@1"]["mean"] == 1.0
 
 
-def test_a_sweep_changes_what_is_found(suite: Suite, films: Context) -> None:
-    runs = swept_settings(films.settings, Values(("kaping",), "triples", ("1", "10")))
-    found = evaluate_each(suite, films, runs, ["kaping"], [5], no_progress)
-    assert list(found) == ["1", "10"]
-    assert all(list(scores) == ["kaping"] for scores in found.values())
-
-
 def test_questions_that_the_graph_cannot_answer_are_measured_by_declining(films: Context) -> None:
     asked = (
         SuiteQuestion("a", "Who directed Grey Heron?", ("Ada Mirren",), (), ("Grey Heron",), kind="single"),

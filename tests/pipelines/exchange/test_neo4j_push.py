@@ -23,7 +23,7 @@ ADA, BOB, EVE = (
     entity("Eve", "PERSON"),
 )
 MET, OWES = relation(ADA, "met `in` 1840", BOB, "They met.", 2.5, 7.0), relation(BOB, "owes", EVE)
-DATABASES = ("changes", "updates", "others", "large", "files", "whole")
+DATABASES = ("changes", "others", "large", "files", "whole")
 
 
 @pytest.fixture(scope="module")
@@ -91,13 +91,6 @@ def test_nodes_and_relations_are_there_and_only_changes_are_sent(server: str) ->
         None,
         4,
     )
-
-
-def test_another_predicate_replaces_the_relation(server: str) -> None:
-    url = f"{server}/updates"
-    push(index_of([ADA, BOB], [MET]), url)
-    push(index_of([ADA, BOB], [replace(MET, predicate="knows", source_id=BOB.id, target_id=ADA.id)]), url)
-    assert stated(server, "updates") == [["Bob", "KNOWS", "knows", "Ada"]]
 
 
 def test_another_indexs_graph_is_replaced_on_request_only(server: str) -> None:

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conspectus.storage.settings import InputSettings
 
-from tests.pipelines.readers.reading import SETTINGS, read, texts
+from tests.pipelines.readers.reading import read, texts
 
 DISCORD: dict[str, Any] = {
     "guild": {"name": "Boats"}, "channel": {"name": "sails"},
@@ -81,13 +80,3 @@ def test_messages_of_another_form_are_left_out(messages: list[object], tmp_path:
     rows, lost = read(put(tmp_path / "a.json", {**DISCORD, "messages": messages + DISCORD["messages"][:1]}))
     assert list(texts(rows).values()) == ["2025-04-02 18:20 ada1: Which thread?"]
     assert not lost
-
-
-def test_a_conversation_is_not_longer_than_a_text_may_be(tmp_path: Path) -> None:
-    _, lost = read(put(tmp_path / "a.json", DISCORD), InputSettings(max_characters=50))
-    assert list(lost.values()) == ["longer than input.max_characters (50)"]
-
-
-def test_other_json_is_no_chat(tmp_path: Path) -> None:
-    rows, _ = read(put(tmp_path / "a.json", [{"text": "The pier is old.", "ts": 3}]), SETTINGS)
-    assert list(texts(rows).values()) == ["The pier is old."]

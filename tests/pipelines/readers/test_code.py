@@ -54,16 +54,6 @@ def test_docstrings_and_comments_are_text_and_the_rest_is_code(tmp_path: Path) -
         assert place.label.split()[-1] in row.text[place.start : place.start + 60]
 
 
-def test_other_languages_and_what_cannot_be_parsed(tmp_path: Path) -> None:
-    (tmp_path / "a.c").write_text("/* A valve opens\n * at high pressure. */\nint f(int x)\n{\n    /* odd */\n}\n")
-    (tmp_path / "b.py").write_text("print 'Python 2'\n# This cannot be parsed today\n")
-    (tmp_path / "c.sql").write_text("-- All pumps we sold\nCREATE TABLE pumps (id INT);\n")
-    text = read(tmp_path / "a.c")[0][""].text
-    assert text.startswith("A valve opens\nat high pressure.\n\n```c\nint f(int x)\n{\n    /* odd */")
-    assert read(tmp_path / "b.py")[0][""].text == "```python\nprint 'Python 2'\n```\n\nThis cannot be parsed today"
-    assert headings(read(tmp_path / "c.sql")[0][""]) == [("CREATE TABLE pumps", 1)]
-
-
 def test_a_notebook_is_its_cells_and_the_outputs_that_are_text(tmp_path: Path) -> None:
     cells = [
         {"cell_type": "markdown", "source": ["# Pumps\n", "We count.\n", "## Data\n", "From the log."]},

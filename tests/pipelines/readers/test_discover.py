@@ -35,36 +35,6 @@ def test_globs_name_files_from_the_part_without_wildcards(tmp_path: Path) -> Non
     assert names(tmp_path / ".h" / "*") == ["i.txt"]
 
 
-def test_relative_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make(tmp_path, "a/b.txt", "c.txt")
-    monkeypatch.chdir(tmp_path / "a")
-    assert names(".") == ["b.txt"]
-    assert names("*.txt") == ["b.txt"]
-    assert names("..") == ["a/b.txt", "c.txt"]
-    assert names("../c.txt") == ["c.txt"]
-
-
-def test_a_file_reached_twice_is_named_once_from_the_upper_folder(tmp_path: Path) -> None:
-    make(tmp_path, "a/b/c.txt", "d.txt")
-    everything = [
-        tmp_path / "a" / "b" / "c.txt",
-        tmp_path / "a" / ".." / "a" / "b",
-        tmp_path,
-        tmp_path / "*" / "b",
-    ]
-    assert names(*everything) == names(*reversed(everything)) == ["a/b/c.txt", "d.txt"]
-
-
-def test_files_of_one_name_get_their_folders_in_front(tmp_path: Path) -> None:
-    make(tmp_path, "x/a/c.jsonl", "x/b/c.jsonl", "y/b/c.jsonl", "y/b/d/c.jsonl")
-    given = [
-        tmp_path / "y" / "b" / "c.jsonl",
-        tmp_path / "x" / "b" / "c.jsonl",
-        tmp_path / "x" / "a" / "c.jsonl",
-    ]
-    assert names(*given) == names(*reversed(given)) == ["b/c.jsonl", "c.jsonl", "y/b/c.jsonl"]
-
-
 def test_links_are_followed_to_files_inside_only(tmp_path: Path) -> None:
     root = tmp_path / "root"
     make(tmp_path, "secret.txt", "root/a/b.txt", "root/.data/c.txt", "elsewhere/d.txt")

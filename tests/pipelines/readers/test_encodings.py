@@ -44,12 +44,6 @@ def test_an_older_encoding_is_found_behind_much_ascii(tmp_path: Path) -> None:
     assert read(tmp_path / "a.txt", text.encode("latin-1")) == text
 
 
-def test_a_few_nul_bytes_are_no_binary_data(tmp_path: Path) -> None:
-    assert read(tmp_path / "a.txt", b"The lock is kept by\0 Ada Holm.\0 It is old.") == (
-        "The lock is kept by\0 Ada Holm.\0 It is old."
-    )
-
-
 def test_a_few_damaged_bytes_do_not_change_the_encoding(tmp_path: Path) -> None:
     assert read(tmp_path / "a.txt", GERMAN.encode() * 3 + b"\xff" + b" end") == GERMAN * 3 + "\ufffd end"
 

@@ -88,11 +88,3 @@ def test_a_chapter_that_is_listed_often_is_read_once(path: Path) -> None:
     plain = only_row(read_epub, path)
     path.write_bytes(book(book=PACKAGE.replace('<itemref idref="a"/>', '<itemref idref="a"/>' * 500)))
     assert only_row(read_epub, path) == plain
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "utf-8"])
-def test_chapters_of_other_encodings(path: Path, encoding: str) -> None:
-    chapter = f'<?xml version="1.0" encoding="{encoding}"?>{CHAPTER.format("<p>Müde Bücher.</p>").partition("?>")[2]}'
-    members = {name: text.encode("utf-8") for name, text in BOOK.items()}
-    path.write_bytes(archive_of({**members, "OEBPS/text/one.xhtml": chapter.encode(encoding)}))
-    assert only_row(read_epub, path).text.startswith("Müde Bücher.")

@@ -3,9 +3,6 @@ import sys
 import zipfile
 from pathlib import Path
 
-import pytest
-from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.formats import known_formats, readable_suffix
 from conspectus.storage.settings import InputSettings
 
 from tests.pipelines.readers.reading import read, texts
@@ -19,25 +16,6 @@ def test_formats_are_loaded_when_they_are_read() -> None:
     root = Path(__file__).parents[3]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
     assert done.stdout.split() == []
-
-
-def test_what_is_not_read_is_told_what_to_do() -> None:
-    for name, advice in {
-        "a.doc": "save it as .docx",
-        "a.rar": "unpack it, or pack it as .zip",
-        "a.exe": f"these are read: {known_formats()}",
-        "a.exe.gz": "before .gz stands the suffix of a format that is read",
-    }.items():
-        with pytest.raises(Unreadable) as error:
-            readable_suffix(name)
-        assert error.value.detail == advice
-    assert len(known_formats()) < 260
-
-
-def test_the_command_line_names_the_formats() -> None:
-    from conspectus.cli import index as cli
-
-    assert known_formats() in " ".join((cli.index.__doc__ or "").split())
 
 
 def test_a_suffix_of_ones_own_is_read_like_another(tmp_path: Path) -> None:

@@ -123,15 +123,6 @@ def test_pictures_of_the_page_and_signatures_are_passed_over(tmp_path: Path) -> 
     assert read(put(tmp_path / "a.eml", made)) == ({"": read(tmp_path / "a.eml")[0][""]}, {})
 
 
-def test_all_texts_of_a_mixed_message_are_read(tmp_path: Path) -> None:
-    parts = b"".join(
-        b"--x\nContent-Type: %s\n\n%s\n" % part
-        for part in ((b"text/plain", b"First."), (b"text/html", b"<p>Second.</p>"), (b"text/plain", b"Third."))
-    )
-    path = put(tmp_path / "a.eml", b'Content-Type: multipart/mixed; boundary="x"\n\n' + parts + b"--x--\n")
-    assert read(path)[0][""].text.split() == ["First.", "Second.", "Third."]
-
-
 @pytest.mark.parametrize(
     ("headers", "body", "text"),
     [
@@ -152,13 +143,6 @@ def test_broken_encodings_are_made_the_best_of(tmp_path: Path, headers: bytes, b
     rows, lost = read(put(tmp_path / "a.eml", b"Subject: s\n" + headers + b"\n\n" + body))
     assert lost == ({} if text else {"!": "unknown encoding"})
     assert not text or rows[""].text.strip() == text
-
-
-def test_attachments_are_read_where_the_text_cannot_be(tmp_path: Path) -> None:
-    made = message(text="word " * 99)
-    made.add_attachment(b"Note.", maintype="text", subtype="plain", filename="n.txt")
-    rows, lost = read(put(tmp_path / "a.eml", made), InputSettings(max_characters=99))
-    assert (texts(rows), lost) == ({"n.txt": "Note."}, {"": "longer than input.max_characters (99)"})
 
 
 def test_messages_in_messages_are_read_to_a_bounded_depth(tmp_path: Path) -> None:

@@ -115,13 +115,6 @@ def test_front_matter_is_metadata_and_a_line(tmp_path: Path) -> None:
     assert row.metadata == {"author": "Ada", "date": "2022-11-17", "weight": "3"}
 
 
-def test_attributes_and_options_of_cells_are_left_out() -> None:
-    source = (
-        "# Moss {#sec-moss}\n\nWe saw [nine mosses]{.mark} and `one` {.fern}.\n\n```{r}\n#| echo: false\nplot(x)\n```\n"
-    )
-    assert drafted(source.replace("` {", "`{")).text == "Moss\n\nWe saw nine mosses and one.\n\n```\nplot(x)\n```"
-
-
 def test_a_number_of_front_matter_is_said_where_its_name_is_in_words(tmp_path: Path) -> None:
     (tmp_path / "fern.md").write_text("---\ndays to sprout: 31\nnav_order: 4\n---\nA fern.\n")
     assert read(tmp_path / "fern.md")[0][""].text == "days to sprout: 31\n\nA fern."
@@ -139,11 +132,3 @@ def test_a_number_of_front_matter_is_said_where_its_name_is_in_words(tmp_path: P
 )
 def test_what_fills_a_template_is_no_content(text: str, expected: str) -> None:
     assert " ".join(drafted(text).text.split()) == expected
-
-
-def test_front_matter_may_be_toml(tmp_path: Path) -> None:
-    file = tmp_path / "post.md"
-    file.write_text('+++\ntitle = "We baked"\ndate = 2023-08-19\n+++\nThe oven was lit.\n', "utf-8")
-    rows, _ = read(file)
-    (row,) = rows.values()
-    assert (row.title, row.metadata["date"]) == ("We baked", "2023-08-19")

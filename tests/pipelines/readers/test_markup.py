@@ -107,11 +107,3 @@ def test_hostile_latex_stays_bounded(tmp_path: Path, text: str) -> None:
     path.write_text("Words. " + text)
     rows, lost = read(path)
     assert lost or len(rows[""].text) < 10 * len(text) + 10_000
-
-
-def test_names_stand_in_commands_of_a_class(tmp_path: Path) -> None:
-    author = r"\IEEEauthorblockN{Ada Holm\IEEEauthorrefmark{1} and Bo Ek\corref{c}}"
-    source = rf"\title{{Bells}}\author{{{author}\IEEEauthorblockA{{\IEEEauthorrefmark{{1}}Mill}}}}"
-    (tmp_path / "bells.tex").write_text(source + r"\begin{document}Bells ring.\end{document}")
-    [row] = read(tmp_path / "bells.tex")[0].values()
-    assert row.metadata == {"author": "Ada Holm, Bo Ek"}

@@ -4,7 +4,6 @@ import base64
 import io
 import re
 import socket
-import zipfile
 from pathlib import Path
 
 import conspectus
@@ -17,7 +16,6 @@ from conspectus.pipelines.readers.pdf.reader import read_pdf
 from conspectus.pipelines.readers.process import file_reader
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.pipelines.readers.scans import read_picture
-from conspectus.storage.locators import described
 from conspectus.storage.settings import InputSettings
 from docx import Document as Word
 from PIL import Image, ImageDraw, ImageFont
@@ -138,20 +136,6 @@ def test_a_scanned_pdf_is_cited_with_the_page_and_the_place_on_it(scan: Path, tm
     assert citation.pages == ("1",)
 
 
-def test_pages_of_text_and_scans_go_together(tmp_path: Path) -> None:
-    path = pdf(
-        tmp_path / "a.pdf", "A first page of text.", line("The second page is a scan.", (900, 1274)), "A third page."
-    )
-    row = only_row(read_pdf, path)
-    assert row.text == "A first page of text.\n\nThe second page is a scan.\n\nA third page."
-    assert row.metadata["ocr_confidence"].startswith("page 2: ")
-    said = [
-        described(row.places, row.text.index(word), row.text.index(word) + 3) for word in ("first", "second", "third")
-    ]
-    assert (said[0], said[2]) == ("page 1", "page 3")
-    assert said[1].startswith("page 2, area ")
-
-
 def test_a_page_that_is_not_read_surely_is_a_loss(tmp_path: Path) -> None:
     """The packaged model has Latin, Greek, Chinese and Japanese letters; of Russian it reads the digits."""
     dejavu = ImageFont.truetype(rapidocr_font(), 40)
@@ -213,12 +197,6 @@ def test_a_long_scan_has_the_time_limit_for_each_page(tmp_path: Path) -> None:
     assert row.text.count("Another page.") == 5
 
 
-def test_a_blank_page_is_no_loss(tmp_path: Path) -> None:
-    line("A page.").save(tmp_path / "a.tif", save_all=True, append_images=[Image.new("RGB", (900, 90), "white")])
-    assert only_row(read_picture, tmp_path / "a.tif").text == "A page."
-    assert "ocr_confidence" not in only_row(read_pdf, pdf(tmp_path / "a.pdf", "Text.")).metadata
-
-
 def test_pictures_inside_other_files_are_read_on_request(tmp_path: Path) -> None:
     (tmp_path / "sign.png").write_bytes(png(line("The gate opens at nine.")))
     word = Word()
@@ -271,10 +249,3 @@ def test_no_model_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(rapidocr, "__file__", str(tmp_path / "__init__.py"))
     refused = refusal(read_picture, tmp_path / "a.png")
     assert (refused.reason, ".onnx" in refused.detail) == ("no model to read it", True)
-
-
-def test_a_zip_of_pictures(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("p/1.png", png(line("In an archive.")))
-    rows, _ = read(tmp_path / "a.zip")
-    assert rows["p/1.png"].text == "In an archive."

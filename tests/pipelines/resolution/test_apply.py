@@ -17,25 +17,6 @@ def entity(id_: str, frequency: int = 1) -> Entity:
     return Entity(id_, id_.upper(), "PERSON", ("PERSON",), "", frequency, 0)
 
 
-def test_relations_that_become_one_add_up_and_loops_go() -> None:
-    relations = [
-        Relation("r1", "a", "c", "knows", "a long description", 2.0, ("x",)),
-        Relation("r2", "b", "c", "Knows", "short", 1.0, ("x", "y")),
-        Relation("r3", "a", "b", "is", "itself", 1.0, ("x",)),
-        Relation("r4", "c", "b", "knows", "back", 1.0, ("z",)),
-    ]
-    mentions = [Mention(f"m{each.id}", "x", None, each.id, 0, 4, "exact", "text", "") for each in relations]
-    found = Knowledge([entity("a"), entity("b"), entity("c")], relations, mentions)
-    merged, new_id = applied(found, {"b": "a"})
-    by_ends = {(each.source_id, each.target_id): each for each in merged.relations}
-    assert by_ends["a", "c"] == Relation("r1", "a", "c", "Knows", "short", 3.0, ("x", "y"))
-    assert by_ends["c", "a"].weight == 1.0
-    assert len(merged.relations) == 2
-    assert new_id["r3"] == ""
-    assert {each.relation_id for each in merged.mentions} == {each.id for each in merged.relations}
-    assert {each.id: each.degree for each in merged.entities} == {"a": 1, "c": 1}
-
-
 def test_relations_of_a_model_have_no_direction() -> None:
     relations = [
         Relation("r1", "a", "c", "", "one", 1.0, ("x",), 4.0),

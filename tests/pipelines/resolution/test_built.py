@@ -100,14 +100,3 @@ def test_a_graph_that_was_brought_along_keeps_its_names(tmp_path: Path, server: 
     assert {"Renée Holt", "Renee Holt", "NSO"} <= names
     assert merged(root)["The National Signal Office"] == "NSO"
     assert verify(StoredIndex.open(root)) == []
-
-
-def test_a_model_describes_what_is_merged_once(tmp_path: Path, server: FakeServer) -> None:
-    chosen = load_settings(overrides={**overrides(server), "llm": {"model": "m", "base_url": server.url}})
-    root = tmp_path / "index"
-    report = build_index([write(tmp_path / "docs")], root, chosen)
-    assert not report.failures
-    index = StoredIndex.open(root)
-    assert verify(index) == []
-    ids = {each.id for each in index.rows(Entity)}
-    assert {each.entity_id for each in index.rows(Mention) if each.entity_id} <= ids

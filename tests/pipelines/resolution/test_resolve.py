@@ -115,12 +115,6 @@ def test_a_model_votes_on_what_is_uncertain(same: str, expected: set[tuple[str, 
     assert not done.failures
 
 
-def test_no_vote_is_asked_where_it_is_off() -> None:
-    voter = Voter("down")
-    resolved(DOUBTFUL, load_settings(overrides={"resolution": {"vote": "off"}}), model=voter)
-    assert not voter.asked
-
-
 @pytest.mark.parametrize("said", ["down", '{"votes": []}', '{"votes": [{"pair": 7, "same": true}]}', "no idea"])
 def test_a_vote_that_fails_is_a_failure_and_the_rules_decide(said: str) -> None:
     done = resolved(DOUBTFUL, model=Voter(said))

@@ -89,18 +89,6 @@ def test_what_is_carried_down_names_its_first_appearance(communities: list[Commu
     assert all(found[each.same_as].same_as is None for each in communities if each.same_as)
 
 
-def test_what_lies_inside(communities: list[Community], corpus: Corpus) -> None:
-    chunks_of: defaultdict[str, set[str]] = defaultdict(set)
-    for mention in corpus.mentions:
-        if mention.entity_id:
-            chunks_of[mention.entity_id].add(mention.chunk_id)
-    for each in communities:
-        members = set(each.entity_ids)
-        inside = [one.id for one in corpus.relations if {one.source_id, one.target_id} <= members]
-        assert list(each.relation_ids) == inside
-        assert list(each.chunk_ids) == sorted(set().union(*(chunks_of[id_] for id_ in members)))
-
-
 def test_the_order_of_the_input_leaves_no_trace(communities: list[Community], corpus: Corpus) -> None:
     """Entities stand in the order of their table; everything else may come in any."""
     chance = random.Random(5)
@@ -150,15 +138,6 @@ def test_a_sentence_that_names_many_says_less_about_any_two() -> None:
     """Each name's part of a sentence is one, shared among the others: 1/3 of a link each here, against 1."""
     corpus = small("ABCDEFGH", ["ABCD", "EFGH", "AE", "BF", "CG", "DH"])
     assert groups(communities_of(corpus)) == {frozenset(pair) for pair in ("AE", "BF", "CG", "DH")}
-
-
-def test_so_do_relations_by_their_weight() -> None:
-    corpus = small("ABCDEF", ["AB", "CD", "EF"])
-    assert groups(communities_of(corpus)) == {frozenset("AB"), frozenset("CD"), frozenset("EF")}
-    relations = [Relation(f"{s}{t}", s, t, "knows", "", 5.0, ("c",)) for s, t in ("AC", "BD")]
-    found = communities_of(replace(corpus, relations=relations))
-    assert groups(found) == {frozenset("AC"), frozenset("BD"), frozenset("EF")}
-    assert {each.relation_ids for each in found} == {("AC",), ("BD",), ()}
 
 
 def test_a_list_of_names_joins_nothing() -> None:

@@ -1,17 +1,9 @@
 """When facts hold: rows of the table `dated_facts`."""
 
-from pathlib import Path
-
 import pytest
-from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.steps.dated_facts import dated_facts
 from conspectus.pipelines.steps.extract.merge import Knowledge
-from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Claim, DatedFact, Document, Entity, Mention, Qualifier, Relation
-from conspectus.storage.settings import load_settings
-from conspectus.storage.verify import verify
-
-from tests.conftest import write_rows
 
 
 def facts_of(
@@ -102,20 +94,3 @@ def test_a_graph_has_the_dates_of_its_qualifiers_and_of_its_ends() -> None:
         ("b", "1990-05-04", "1990-05-04", "day"),
     ]
     assert {(each.chunk_id, each.basis) for each in found} == {(None, "stated")}
-
-
-def test_each_place_is_a_row_and_an_index_is_sound(tmp_path: Path) -> None:
-    texts = ["Ada Quill led Oster Works from 1990 to 1995.", "Ada Quill led Oster Works in 1991. It was long ago."]
-    write_rows(
-        tmp_path / "in.jsonl", [{"id": str(row), "title": f"N{row}", "text": text} for row, text in enumerate(texts)]
-    )
-    build_index([tmp_path / "in.jsonl"], tmp_path / "index", load_settings())
-    index = StoredIndex.open(tmp_path / "index")
-    assert verify(index) == []
-    chunks, texts_of = index.ids(Chunk), index.by_id(Document, "text")
-    found = [fact for fact in index.rows(DatedFact) if fact.basis == "stated"]
-    said = {
-        texts_of[index.each(Chunk)[chunks[fact.chunk_id or ""]].document_id][fact.start : fact.end] for fact in found
-    }
-    assert said == {"1990 to 1995", "1991"}
-    assert {fact.relation_id for fact in found} <= index.ids(Relation).keys()

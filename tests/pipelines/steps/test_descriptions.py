@@ -124,20 +124,6 @@ def test_what_is_short_needs_no_model() -> None:
         assert (failures, server.requests) == ([], [])
 
 
-def test_the_threshold_is_met_and_not_passed() -> None:
-    exactly = {"a": ["one two.", "three four."]}
-    with FakeServer(said("  A\nsummary. ")) as server:
-        assert told(client(server), exactly, DESCRIPTION_TOKENS=6)[0] == {"a": "one two. three four."}
-        assert server.requests == []
-        assert told(client(server), exactly, DESCRIPTION_TOKENS=5)[0] == {"a": "A summary."}
-        (sent,) = server.requests
-        assert sent.body
-        prompt = prompt_of(sent.body)
-        assert "Thing: A\n" in prompt
-        assert "at most 150 words" in prompt
-        assert listed(prompt) == ["one two.", "three four."]
-
-
 def test_more_than_a_prompt_holds_is_folded_and_nothing_is_left_out() -> None:
     facts = [f"fact{i:02} is told here in some words." for i in range(60)]
 
@@ -180,20 +166,6 @@ class Endless:
     async def complete(self, request: Request) -> Reply:
         self.prompts.append(prompt_of(request))
         return Reply(said("on and on " * 40), "m", "stop", 1, 1)
-
-
-def test_a_description_longer_than_a_prompt_is_divided_not_cut() -> None:
-    words = [f"w{i}x" for i in range(300)]
-    seen: list[str] = []
-
-    def keep(request: FakeRequest) -> str:
-        seen.extend(re.findall(r"\bw\d+x\b", request.prompt))
-        return said("short.")
-
-    with FakeServer(keep) as server:
-        found, _ = told(client(server), {"a": [" ".join(words), "A."]}, DESCRIPTION_TOKENS=20, INPUT_TOKENS=100)
-        assert found == {"a": "short."}
-        assert sorted(seen) == sorted(words)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 import csv
 import datetime
 import hashlib
-import json
 import os
 import zipfile
 from dataclasses import replace
@@ -14,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 from conspectus.pipelines.build_report import lost_shares
 from conspectus.pipelines.steps.documents import ALSO_AT, once_each, read_documents
-from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import SKIP, Document, Failure
 from conspectus.storage.settings import InputSettings
@@ -48,13 +46,6 @@ def only(path: Path) -> Document:
     return document
 
 
-def why(path: Path, settings: InputSettings = SETTINGS) -> str:
-    """The reason why nothing of a file is read."""
-    with pytest.raises(InputError) as error:
-        read_documents([path], settings)
-    return str(error.value)
-
-
 def test_a_text_file(tmp_path: Path) -> None:
     document = only(put(tmp_path, "the_tin-woodman.txt", "He was made\r\nof tin.\r\rRusted."))
     text = "He was made\nof tin.\n\nRusted."
@@ -78,14 +69,6 @@ def test_titles_of_files(tmp_path: Path) -> None:
     assert only(put(tmp_path, "some_notes.MARKDOWN", "No heading.")).title == "some notes"
 
 
-def test_front_matter_is_metadata_and_its_dates_are_a_line(tmp_path: Path) -> None:
-    front = "---\ntitle: Oz\nyear: 1900\nwhen: 2020-01-02\ntags: [a, b]\nid: x\nnone:\n---\n"
-    document = only(put(tmp_path, "a.md", front + "# Heading\nText.\n"))
-    assert (document.title, document.text) == ("Oz", "when: 2020-01-02\n\nHeading\n\nText.")
-    assert document.metadata == {"year": "1900", "when": "2020-01-02", "tags": '["a", "b"]', "id": "x"}
-    assert document.id == short_id("a.md")
-
-
 @pytest.mark.parametrize(
     "front",
     [
@@ -102,24 +85,6 @@ def test_what_is_no_front_matter_is_text(tmp_path: Path, front: str) -> None:
     document = only(put(tmp_path, "a.md", front + "Text.\n"))
     assert document.metadata == {}
     assert "".join(document.text.split()) == "".join(front.replace("---", "").split()) + "Text."
-
-
-ROWS = [
-    {"id": "b", "title": "Bee", "text": "A bee.", "year": 1999, "kind": None},
-    {"id": 7, "title": " ", "text": "Seven.", "tags": ["x", "y"], "ok": True},
-    {"text": "No id."},
-]
-
-
-def test_json_lines(tmp_path: Path) -> None:
-    path = put(tmp_path, "c.jsonl", "\n\n".join(json.dumps(row) for row in ROWS) + "\n")
-    documents, failures = read(path)
-    assert failures == {}
-    assert {uri: (each.id, each.title, each.text, each.metadata) for uri, each in documents.items()} == {
-        "c.jsonl#1": ("b", "Bee", "A bee.", {"year": "1999"}),
-        "c.jsonl#3": ("7", "", "Seven.", {"tags": '["x", "y"]', "ok": "true"}),
-        "c.jsonl#5": (short_id("c.jsonl#5"), "", "No id.", {}),
-    }
 
 
 def test_lines_that_cannot_be_used_are_failures_and_the_others_are_read(tmp_path: Path) -> None:
@@ -148,23 +113,6 @@ def test_lines_that_cannot_be_used_are_failures_and_the_others_are_read(tmp_path
         "9": "line 9 is not JSON",
     }
     assert failures["c.ndjson#4"].detail == "columns: title"
-
-
-def test_a_table_without_the_text_column_is_one_failure(tmp_path: Path) -> None:
-    put(tmp_path, "a.jsonl", '{"body": "x", "id": 1}\n{"body": "y"}\n')
-    pq.write_table(pa.table({"body": ["x", "y"], "id": [1, 2]}), tmp_path / "c.parquet")
-    documents, failures = read(tmp_path, put(tmp_path, "d.txt", "Text."))
-    assert list(documents) == ["d.txt"]
-    assert {(name, each.reason) for name, each in failures.items()} == {
-        (name, "no text column 'text' (input.text_column)") for name in ("a.jsonl", "c.parquet")
-    }
-    assert {frozenset(each.detail.removeprefix("columns: ").split(", ")) for each in failures.values()} == {
-        frozenset({"body", "id"})
-    }
-    put(tmp_path, "b.csv", "body,id\nx,1\ny,2\n")
-    assert only(tmp_path / "b.csv").text == "body: x; id: 1\n\nbody: y; id: 2"
-    named = InputSettings(text_column="body", id_column="key")
-    assert len(read(tmp_path / "a.jsonl", tmp_path / "b.csv", tmp_path / "c.parquet", settings=named)[0]) == 6
 
 
 def test_csv(tmp_path: Path) -> None:
@@ -290,26 +238,6 @@ def test_what_may_not_be_read_is_a_failure(tmp_path: Path) -> None:
     }
 
 
-def test_where_nothing_can_be_read_the_error_says_why(tmp_path: Path) -> None:
-    put(tmp_path, "a.txt", BINARY)
-    put(tmp_path, "b.xyz", "<p>")
-    assert why(tmp_path) == "nothing could be read: 2 failures, the first a.txt: binary data (begins like a PNG file)"
-    with pytest.raises(InputError, match="no such file or folder"):
-        read_documents([tmp_path / "c.txt"], SETTINGS)
-
-
-def test_the_limit_counts_characters_and_is_named(tmp_path: Path) -> None:
-    limit = InputSettings(max_characters=10)
-    assert read(put(tmp_path, "a.txt", "北" * 10), settings=limit)[0]["a.txt"].n_chars == 10
-    parts = read(put(tmp_path, "a.txt", "北" * 11), settings=limit)[0]
-    assert {uri: part.text for uri, part in parts.items()} == {"a.txt#1": "北" * 10, "a.txt#2": "北"}
-    for name, content in {
-        "d.jsonl": '{"text": "' + "x" * 11 + '"}',
-        "e.csv": "text\n" + "x" * 11,
-    }.items():
-        assert "longer than input.max_characters (10)" in why(put(tmp_path, name, content), limit)
-
-
 def test_whatever_was_read_can_be_written(tmp_path: Path) -> None:
     strange = r'{"id": "\ud800", "title": "\u0000t\udfff", "text": "a\ud800\u0000b\r\n", "\udc00k": "\ud800"}'
     put(tmp_path, "in/a.jsonl", strange + '\n{"\\ud800": 1}\n')
@@ -322,16 +250,6 @@ def test_whatever_was_read_can_be_written(tmp_path: Path) -> None:
     write_table(tmp_path / "f.parquet", Failure, failures)
     assert read_table(tmp_path / "d.parquet", Document) == documents
     assert read_table(tmp_path / "f.parquet", Failure) == failures
-
-
-def test_rows_without_text_are_not_kept(tmp_path: Path) -> None:
-    rows = "".join(f'{{"{name}": 1}}\n' for name in ("body", "b2")) + '{"body": 1}\n' * 20_000
-    path = put(tmp_path, "a.jsonl", rows + '{"text": "Late."}\n')
-    assert "columns: b2, body" in why(path)
-    documents, failures = read(put(tmp_path, "b.jsonl", '{"text": "Early."}\n' + rows))
-    assert (len(documents), len(failures)) == (1, 20_002)
-    late, before = read(put(tmp_path, "c.jsonl", '{"a": 1}\n{"b": 1}\n{"text": "Late."}\n'))
-    assert (list(late), [each.detail for each in before.values()]) == (["c.jsonl#3"], ["columns: a", "columns: b"])
 
 
 def test_files_of_other_formats_are_skipped_and_not_lost(tmp_path: Path) -> None:

@@ -89,12 +89,6 @@ def test_what_a_graph_says_stands_before_what_documents_say() -> None:
     assert origins(said, Knowledge([], [], [])) == [], "only of what is there"
 
 
-def test_a_thing_of_which_more_is_said_needs_no_triple() -> None:
-    alone = replace(graph(), names=["Alone"], thing_attributes={0: ThingAttributes(("x",), "By itself.")})
-    (entity,) = join(Knowledge([], [], []), alone).entities
-    assert (entity.name, entity.type, entity.degree, entity.description) == ("Alone", "x", 0, "By itself.")
-
-
 def test_further_names_are_merges_unless_an_entity_has_them() -> None:
     brought = replace(graph(("Heat", "in", "1995")), other_names=(("Hitze", 1), ("Mann", 1), (" ", 1), ("Hitze", 1)))
     found = join(DOCUMENTS, brought)

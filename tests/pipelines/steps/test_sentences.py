@@ -89,16 +89,6 @@ def test_a_sentence_of_two_chunks_belongs_to_the_later() -> None:
     assert found.placed.of_entity["x"].tolist() == [1]
 
 
-def test_a_document_without_chunks_and_a_mention_without_a_place() -> None:
-    one, other = document("a", "Lost. Gone."), document("b", "Here it is. And there.")
-    only = chunk(other)
-    found = sentences_of(
-        [one, other], [only], [mention(only, None, "x"), mention(only, 12, "y"), mention(only, 12, relation="r")]
-    )
-    assert texts(found) == ["Here it is.", "And there."]
-    assert {key: rows.tolist() for key, rows in found.placed.of_entity.items()} == {"y": [1]}
-
-
 def test_what_is_fit_to_be_quoted() -> None:
     long = "word " * 100 + "end."
     one = document("a", f"Too short. This one has four words.\n\n{long}")
@@ -208,13 +198,6 @@ def test_overlaps_are_the_last_whole_sentences_that_fit(text: str, sizes: ChunkS
         inside = [span for span in spans if chunk.start <= span[0] and span[1] <= chunk.end]
         assert (inside[0][0], inside[-1][1]) == (chunk.start, chunk.end)
         assert chunk.n_tokens == sum(counts[span] for span in inside)
-
-
-def test_a_sentence_longer_than_a_chunk_is_cut_between_words() -> None:
-    text = "yellow brick road " * 40
-    chunks = split_document(named(text), ChunkSettings(chunk_size=25, chunk_overlap=0))
-    assert " ".join(chunk.text for chunk in chunks) == text.strip()
-    assert [chunk.n_tokens for chunk in chunks] == [25, 25, 25, 25, 20]
 
 
 def test_blank_stretches_and_uncounted_signs_do_not_make_endless_chunks() -> None:

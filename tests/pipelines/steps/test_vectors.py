@@ -50,18 +50,6 @@ def embedded(texts: Sequence[str], memo: Path, run: RunHere | None = None) -> Wi
     )
 
 
-def test_one_vector_for_a_short_text_and_windows_for_a_long_one(tmp_path: Path) -> None:
-    found = embedded([*SHORT, LONG], tmp_path / "memo")
-    pieces = minilm().windows(LONG)
-    assert len(pieces) > 2
-    assert found.rows.tolist() == [0, 1, 2, 3, 4, *[5] * len(pieces)]
-    assert found.vectors.shape == (5 + len(pieces), 384)
-    assert found.vectors.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(found.vectors, axis=1), 1, rtol=1e-6)
-    np.testing.assert_array_equal(found.vectors[5:], minilm().embed(pieces))
-    np.testing.assert_array_equal(found.first(), found.vectors[:6])
-
-
 def test_vectors_under_another_name_are_a_clear_error(tmp_path: Path) -> None:
     class NamesThemOtherwise(RunHere):
         """Like a worker whose processor multiplies bytes otherwise: nothing is found under the driver's name."""

@@ -79,13 +79,6 @@ def test_a_reply_that_is_no_example_is_asked_for_once_more(bad: str) -> None:
     assert "cannot serve as an example" in body["messages"][-1]["content"]
 
 
-def test_a_reply_that_was_cut_off_is_no_example() -> None:
-    made, _ = make([FakeReply(GOOD, finish="length"), GOOD])
-    assert made.records is not None
-    made, _ = make([FakeReply(GOOD.removesuffix("<|COMPLETE|>"), finish="length"), GOOD])
-    assert len(made.thrown_away) == 1
-
-
 def test_a_call_that_fails_is_told_and_a_budget_is_obeyed() -> None:
     made, _ = make([FakeReply("", status=401)])
     assert made.records is None
@@ -172,14 +165,6 @@ CORPUS = [
     document("long", *(sentence("whales", each) for each in range(60))),
     *(document(f"short{each}", sentence(f"town {each}", 0)) for each in range(5)),
 ]
-
-
-def test_a_sample_is_the_same_each_time_and_another_with_another_seed() -> None:
-    first = sample(CORPUS, SETTINGS, 4, 7)
-    assert [each.id for each in first] == [each.id for each in sample(CORPUS, SETTINGS, 4, 7)]
-    assert any(
-        [each.id for each in first] != [each.id for each in sample(CORPUS, SETTINGS, 4, seed)] for seed in (8, 9)
-    )
 
 
 def letters(texts: object) -> Vectors:

@@ -57,20 +57,6 @@ def test_everything_is_made_in_the_language_of_the_texts(corpus: Path) -> None:
     assert all(PERSONA in each and ", ".join(TYPES) in each for each in examples_asked)
 
 
-def test_examples_show_where_their_text_stands(tmp_path: Path) -> None:
-    file = tmp_path / "akte.md"
-    file.write_text(
-        "# Die Akte Brandt\n\n## Befund\n\nKarl Brandt führte die Helene Woermann in den Nebel. "
-        "Das Seeamt befand, dass Karl Brandt die Lichter nicht gesetzt hatte.\n",
-        "utf-8",
-    )
-    with FakeServer(reply) as server:
-        made = tune([file], settings(server, claims=True), 2)
-    for examples in (made.prompts.extract_examples, made.prompts.claims_examples):
-        assert "Title: Die Akte Brandt\nSection: " in examples
-    assert "Title: Die Akte Brandt\nSection: " in asked(server)[-1]
-
-
 def test_bad_examples_are_counted_and_none_is_no_reason_to_fail(corpus: Path) -> None:
     def bad(request: FakeRequest) -> str:
         return "No." if "an example for them to go by" in request.prompt else reply(request)

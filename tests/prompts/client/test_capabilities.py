@@ -83,14 +83,6 @@ def test_lowering_ends() -> None:
     assert set(asked) == {"model", "messages", "max_completion_tokens"}
 
 
-def test_a_request_that_is_too_long_is_no_matter_of_dialect() -> None:
-    says = (
-        "'max_tokens' is too large: 4096. This model's maximum context length is 4096 tokens and your request has 500"
-    )
-    assert Capabilities().lowered(says) is None
-    assert Capabilities().lowered("the moon is full") is None
-
-
 def test_rules_stand_before_the_question_where_a_chat_template_has_no_system_role() -> None:
     asked = Request((Message("system", "Be brief."), Message("user", "Who?"), Message("assistant", "Ada.")), "test")
     plain = Capabilities(system_role=False).body(asked, "m", 50)["messages"]

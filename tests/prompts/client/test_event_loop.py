@@ -1,7 +1,6 @@
 import asyncio
 import os
 import threading
-import time
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextvars import copy_context
 
@@ -11,21 +10,6 @@ from conspectus.storage.cancellation import Cancellation
 from conspectus.storage.errors import BudgetReached, ModelUnavailable
 
 from tests.waiting import HELD, LIMIT
-
-
-def test_threads_that_ask_at_the_same_moment_get_the_same() -> None:
-    made = []
-
-    @cached_per_process
-    def make() -> object:
-        time.sleep(0.05)
-        made.append(object())
-        return made[-1]
-
-    with ThreadPoolExecutor(8) as threads:
-        got = list(threads.map(lambda _: make(), range(8)))
-    assert len(made) == 1
-    assert set(got) == set(made)
 
 
 def test_a_forked_process_makes_its_own_even_where_another_thread_was_making_it() -> None:

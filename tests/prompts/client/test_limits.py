@@ -59,25 +59,6 @@ async def sent(limits: RateLimiter, calls: int, *, takes: float = 0.2, tokens: f
     return times
 
 
-def test_no_more_calls_are_in_flight_than_allowed() -> None:
-    async def work() -> None:
-        limits = limiter(concurrency=3)
-        most = 0
-
-        async def call() -> None:
-            nonlocal most
-            async with limits.slot(1):
-                most = max(most, limits.in_flight)
-                await asyncio.sleep(1)
-
-        await asyncio.gather(*(call() for _ in range(10)))
-        assert most == 3
-        assert limits.in_flight == 0
-        assert asyncio.get_running_loop().time() == pytest.approx(4)
-
-    run(work())
-
-
 @settings(max_examples=30, deadline=None)
 @given(
     per_minute=st.integers(1, 100),
@@ -117,16 +98,6 @@ def test_no_minute_has_more_tokens_than_allowed(amounts: list[int]) -> None:
 def test_a_call_larger_than_the_limit_goes_alone_instead_of_never() -> None:
     async def work() -> None:
         assert await sent(limiter(tokens_per_minute=10), 2, tokens=50) == [0, pytest.approx(60, abs=1)]
-
-    run(work())
-
-
-def test_tokens_that_were_not_used_are_free_for_others() -> None:
-    async def work() -> None:
-        limits = limiter(tokens_per_minute=100)
-        async with limits.slot(100) as slot:
-            slot.used(10)
-        assert await sent(limits, 1, tokens=90) == [0]
 
     run(work())
 
@@ -204,19 +175,6 @@ def test_limits_are_learned_from_the_server_where_the_settings_name_none() -> No
         assert len([at for at in await sent(learned, 6) if at < 60]) == 2
         start = asyncio.get_running_loop().time()
         assert len([at for at in await sent(set_by_hand, 6) if at < start + 60]) == 4
-
-    run(work())
-
-
-@pytest.mark.parametrize("failing", [ValueError, asyncio.CancelledError])
-def test_slots_are_given_back_whatever_happens(failing: type[BaseException]) -> None:
-    async def work() -> None:
-        limits = limiter(concurrency=1)
-        for _ in range(3):
-            with pytest.raises(failing):
-                async with limits.slot(1):
-                    raise failing
-        assert limits.in_flight == 0
 
     run(work())
 

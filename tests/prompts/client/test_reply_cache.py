@@ -2,7 +2,6 @@ import asyncio
 import threading
 from collections.abc import Sequence
 
-import pytest
 from conspectus.prompts.client.reply_cache import MicroBatcher, SingleFlight
 
 from tests.waiting import HELD
@@ -56,22 +55,6 @@ def test_one_that_is_cancelled_does_not_take_it_from_the_others_and_the_last_end
         assert ended == ["done", "cancelled"]
         takes = 0.0
         assert await shared.get("a", start) == ("x", True)
-
-    asyncio.run(work())
-
-
-def test_all_get_what_it_raises() -> None:
-    async def work() -> None:
-        shared: SingleFlight[str] = SingleFlight()
-
-        async def start() -> str:
-            await asyncio.sleep(0)
-            raise ValueError("no")
-
-        both = await asyncio.gather(*(shared.get("a", start) for _ in range(2)), return_exceptions=True)
-        assert [str(each) for each in both] == ["no", "no"]
-        with pytest.raises(ValueError, match="no"):
-            await shared.get("a", start)
 
     asyncio.run(work())
 

@@ -6,7 +6,6 @@ import openai
 import pytest
 from conspectus.prompts.client.retry import (
     BadRequest,
-    RetryNotices,
     TryAgain,
     as_outcome,
     retry_after,
@@ -111,13 +110,6 @@ def test_a_server_on_this_machine_that_never_answered_is_not_waited_for(at: str)
     assert isinstance(meant, ModelUnavailable)
     assert str(meant).startswith(f"nothing listens at {at} (connection refused)")
     assert isinstance(as_outcome(refused(at), address, str, has_answered=True), TryAgain), "it may be restarting"
-
-
-def test_further_attempts_are_announced_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
-    notices = RetryNotices(attempts=10)
-    for number, problem in enumerate([TryAgain("busy", wait=0.1, busy=True), TryAgain("down"), TryAgain("down")], 1):
-        notices(problem, number)
-    assert [record.getMessage() for record in caplog.records] == ["down; trying again (3 of 10)"]
 
 
 def test_waits_are_the_servers_or_random_below_a_bound_that_doubles() -> None:

@@ -241,13 +241,6 @@ def test_a_text_too_long_for_the_server_is_the_sum_of_its_parts(status: int) -> 
         assert one._most_texts == 4  # it was not their number
 
 
-def test_what_no_smaller_request_helps_is_said_at_once() -> None:
-    with peculiar(lambda _: (400, {"error": {"message": "this model does not embed"}})) as (url, asked):
-        with pytest.raises(ModelRefused, match="this model does not embed"):
-            embedder(url).embed(TEXTS[:50])
-        assert len(asked) == 1
-
-
 def test_wrong_replies_are_never_vectors() -> None:
     wrong = [
         {"data": []},

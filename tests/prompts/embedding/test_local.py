@@ -2,7 +2,6 @@ import hashlib
 import json
 import random
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from unittest.mock import patch
@@ -64,20 +63,6 @@ def test_bits_do_not_depend_on_the_threads(monkeypatch: pytest.MonkeyPatch) -> N
             np.testing.assert_array_equal(vectors, alone)
 
 
-def test_equal_texts_are_embedded_once() -> None:
-    passes: list[int] = []
-    model = minilm()._model()
-
-    def counted(ids: list[list[int]]) -> np.ndarray:
-        passes.append(len(ids))
-        return model.run(ids)
-
-    ids = [model.ids(text) for text in [*SENTENCES, *SENTENCES, SENTENCES[0]]]
-    vectors = replace(model, run=counted).embed_ids(ids)
-    assert sum(passes) == len(SENTENCES)
-    np.testing.assert_array_equal(vectors[: len(SENTENCES)], vectors[len(SENTENCES) : -1])
-
-
 def in_float32() -> SentenceTransformerEmbedder:
     """Return the packaged model as a processor gets it that does not multiply bytes exactly."""
     embedder = SentenceTransformerEmbedder()
@@ -109,13 +94,6 @@ def test_a_text_that_does_not_fit_is_refused_and_its_windows_are_not() -> None:
     pieces = minilm().windows(long)
     assert len(pieces) > 1
     assert minilm().embed(pieces).shape == (len(pieces), 384)
-
-
-def test_a_long_question_is_the_sum_of_its_first_windows() -> None:
-    long = " ".join(SENTENCES * 6)
-    first, second, *_ = minilm().windows(long)
-    total = minilm().embed([first, second]).sum(axis=0)
-    np.testing.assert_allclose(minilm().embed_query(long), total / np.linalg.norm(total), rtol=0, atol=1e-6)
 
 
 WORDS = st.sampled_from(

@@ -1,4 +1,3 @@
-import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -37,19 +36,3 @@ def test_batches_and_memory_are_bounded() -> None:
     made = len(batches)
     vectors.of(questions[0])
     assert batches[made:] == [[questions[0]]], "the oldest was forgotten"
-
-
-def test_threads_get_the_vector_of_their_question() -> None:
-    vectors, _ = recording()
-    questions = ["q" * length for length in range(1, 200)]
-    wrong: list[str] = []
-
-    def ask() -> None:
-        wrong.extend(each for each in questions if vectors.of(each)[0] != len(each))
-
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []

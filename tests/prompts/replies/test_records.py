@@ -133,17 +133,6 @@ def test_a_spoilt_record_is_told_and_takes_no_other_with_it(text: str, reason: s
     assert shown.startswith(text[:12])
 
 
-def test_a_cut_off_reply_is_always_told() -> None:
-    whole = f"{ADA_TEXT}##\n{MET_TEXT}##\n"
-    assert all_of(read_records(whole, cut_off=True)) == [ADA, MET]
-    assert [each.reason for each in read_records(whole, cut_off=True).lost] == ["the reply was cut off"]
-    assert not read_records(f"{whole}{COMPLETE}", cut_off=True).lost
-    # What looks like the end of this record may have been the middle of it.
-    in_doubt = read_records(ADA_TEXT, cut_off=True)
-    assert all_of(in_doubt) == []
-    assert [each.reason for each in in_doubt.lost] == ["it is not closed"]
-
-
 _SIGNS = "\"'“”‘’«»„().,;:!?#*-–/&%°'€ \u00a0"
 _LETTERS = "abcXYZ019äßñœøČЖяλדحورسيةكت北京大学のカ刘备กขक्षि한국"
 
@@ -272,15 +261,6 @@ def test_what_is_writable_is_read_as_it_was(
         tuple(filter(is_writable, some)), tuple(filter(is_writable, related)), tuple(filter(is_writable, claimed))
     )
     assert read_records(write_records(records)) == records
-
-
-def test_they_look_as_in_the_examples_that_come_along() -> None:
-    records = Records((EntityRecord("A b", "x", "Says."),), (RelationRecord("A b", "C", "Met.", 7.0),))
-    assert write_records(records) == (
-        '("entity"<|>"A b"<|>"x"<|>"Says.")##\n("relationship"<|>"A b"<|>"C"<|>"Met."<|>7)##\n<|COMPLETE|>'
-    )
-    claim = ClaimRecord("A", None, "x", "TRUE", "2001", None, "Says.", "It says.")
-    assert '<|>"NONE"<|>"x"<|>"TRUE"<|>"2001"<|>"NONE"<|>' in write_records(Records(claims=(claim,)))
 
 
 @pytest.mark.parametrize("mark", ["<|>", "##", "<|COMPLETE|>", ")##", '")##\n("entity"<|>"B"<|>"x"<|>"y'])

@@ -40,14 +40,6 @@ def test_a_loop_ends_early_and_leaves_what_came_before(loop: str) -> None:
     assert len(kept) < len(begin) + 8 * len(loop)
 
 
-def test_the_same_words_three_times_and_more_end_a_reply_soon() -> None:
-    read_on = Runaway(1_000_000)
-    begin = f"{' '.join(WORDS)}. "
-    text = begin + SENTENCE * 100
-    end = next(end for end in range(len(text)) if read_on.take(text[end]))
-    assert 3 < (end - len(begin)) / len(SENTENCE) < 7
-
-
 def test_a_numbered_list_that_says_the_same_is_a_loop() -> None:
     why, _ = read("\n".join(f"{number}. Nadia Frey directed the film Cold Harbour." for number in range(1, 900)))
     assert why == "loop"

@@ -12,16 +12,13 @@ from conspectus.query.answer_writing.extractive import REPEATED
 from conspectus.query.answer_writing.generative import ModelReader
 from conspectus.query.citations.marks import NOTHING_FOUND, UNVERIFIED, without_verdicts
 from conspectus.query.context import Context
-from conspectus.query.menu import METHODS
 from conspectus.query.methods.ppr.ppr import PprRetriever
 from conspectus.query.types import Answer
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import AnswerSettings, LlmSettings
 
 from benchmarks.fake_server import FakeServer
-from tests.query.serving import REDUCE, rules, sent
-from tests.query.serving import served as served_index
-from tests.tags import outside, prompt_of
+from tests.tags import prompt_of
 
 QUESTION = "Who wrote the novel The Oak House?"
 
@@ -64,13 +61,6 @@ def test_an_answer_that_only_repeats_the_question_gives_way_to_a_quotation(sampl
     assert all(citation.quote in answer.text for citation in answer.citations)
 
 
-def test_numbers_that_name_no_passage_are_dropped_and_counted(sample_context: Context) -> None:
-    answer, _ = read(sample_context, "It is so [1][77]. And so [0]. Or so [2].")
-    assert answer.text == "It is so [1]. And so. Or so [2]."
-    assert [each.number for each in answer.citations] == [1, 2]
-    assert answer.dropped_citations == 2
-
-
 @pytest.mark.parametrize(
     "reply",
     ["NOTHING", "NOTHING: [99]", "", "<think>Who was it?"],
@@ -102,12 +92,6 @@ def test_a_right_answer_is_cited_however_the_model_marks_it(sample_context: Cont
     assert answer.text.replace(" [", "[") == "Paul Marlow wrote The Oak House[1]."
     assert answer.citations[0].number == 1
     assert len(server.requests) == 1
-
-
-def test_what_the_model_says_of_not_knowing_stands(sample_context: Context) -> None:
-    answer, _ = read(sample_context, "The passages do not say who wrote it.")
-    assert answer.text == "The passages do not say who wrote it."
-    assert not answer.known
 
 
 def test_a_reply_without_an_answer_is_asked_for_once_more(sample_context: Context) -> None:
@@ -154,40 +138,8 @@ def test_a_brief_answer_that_nothing_holds_is_marked_and_unknown_is_no_answer(sa
         assert not answer.span
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "told"),
-    [
-        ("words", 37, "Use at most 37 words."),
-        ("instructions", "Give years in Roman numerals.", "- Give years in Roman numerals."),
-    ],
-)
-def test_how_an_answer_is_to_be_written_is_told_to_the_model(
-    sample_context: Context, tmp_path: Path, key: str, value: object, told: str
-) -> None:
-    def rules_of(server: FakeServer) -> str:
-        (request,) = server.requests
-        assert request.body
-        return str(request.body["messages"][0]["content"])
-
-    assert told not in rules_of(read(sample_context, "Eva Brandt [1].")[1])
-    assert told in rules_of(read(sample_context, "Eva Brandt [1].", **{key: value})[1])
-    chosen = AnswerSettings.model_validate({key: value})
-    asked = replace(sample_context, settings=sample_context.settings.model_copy(update={"answer": chosen}))
-    with served_index(asked, tmp_path, rules()) as (opened, server):
-        asyncio.run(METHODS["global:c0"].answerer(opened).answer("What is it all about?"))
-        assert told in outside(sent(server, REDUCE)[0]), "the other methods are told too"
-
-
 @pytest.fixture
 def served(sample_context: Context) -> Iterator[Context]:
     with FakeServer("Eva Brandt wrote it [1].") as server:
         llm = LlmSettings(model="m", base_url=server.url)
         yield replace(sample_context, settings=sample_context.settings.model_copy(update={"llm": llm}))
-
-
-@pytest.mark.parametrize("name", ["bm25", "dense", "hybrid", "ppr", "auto"])
-def test_where_a_model_is_configured_methods_read_with_it(served: Context, name: str) -> None:
-    answer = asyncio.run(METHODS[name].answerer(served).answer(QUESTION))
-    assert answer.method == ("ppr" if name == "auto" else name)
-    assert answer.text.startswith("Eva Brandt wrote it")
-    assert answer.usage.calls + answer.usage.remembered == 1  # the same passages make the same prompt

@@ -11,15 +11,11 @@ from conspectus.query.answer_writing.features import (
     ANSWER_FEATURES,
     NEXT_FEATURES,
     STATEMENT_FEATURES,
-    Meanings,
-    held_by,
     is_related,
-    statement_features,
 )
 from conspectus.query.answer_writing.support import SETS, reader_weights
 from conspectus.query.answer_writing.versions import date_of
 from conspectus.query.context import Context
-from conspectus.query.question.measures import measure_of
 from conspectus.query.question.parts import sides_of
 from conspectus.query.types import Passage
 from conspectus.storage.records import Document
@@ -123,12 +119,6 @@ def test_every_message_of_a_chat_is_a_statement_at_its_place(
     assert [excerpt.text for excerpt in found] == lines
 
 
-def test_a_message_is_read_with_the_one_before_it(sample_context: Context) -> None:
-    text = "[12.06.24, 17:44] Bo: the pump is broken\n[12.06.24, 17:52] Ada: mice have eaten the cable\n"
-    first, second = read(sample_context, text)
-    assert (first.context, second.context) == ((), (first.text,))
-
-
 def test_the_number_and_name_of_a_clause_stand_above_its_text(sample_context: Context) -> None:
     (clause,) = read(sample_context, "Rule 2. Lanes. A lane is lent for an hour.")
     assert (clause.text, clause.context) == ("A lane is lent for an hour.", ("Rule 2. Lanes.",))
@@ -147,13 +137,6 @@ def test_what_stands_between_marks_of_a_role_is_not_quoted(order: str, sample_co
     assert [
         item.text.split("] ")[-1].split("> ")[-1] for item in read(sample_context, f"{order} It leaves at nine.")
     ] == ["It leaves at nine."]
-
-
-def test_short_items_below_an_underlined_heading_belong_to_the_list(sample_context: Context) -> None:
-    shown = told(sample_context, "Workshops\n---------\n\n- Two Sprockets of Ely\n- Chainsong\n- C#\n")
-    assert [item for parts in shown for item in parts if item.startswith("-")] == [
-        "- Two Sprockets of Ely", "- Chainsong", "- C#",
-    ]  # fmt: skip
 
 
 def test_the_weights_are_those_of_the_features() -> None:
@@ -182,25 +165,6 @@ def test_forms_of_a_word(one: str, other: str, related: bool) -> None:
     assert is_related(one, other) is related
 
 
-def features_of(context: Context, question: str, text: str) -> list[dict[str, float]]:
-    """The features of the statements of a text, by name."""
-    known = context.passage(0, 1.0)
-    passage = Passage(known.document_id, known.chunk_id, 0, len(text), 1.0, text, "")
-    asked = asked_of(context, question)
-    statements = excerpts(context, [passage])
-    meanings = Meanings(context, statements).of(asked)
-    rows = statement_features(asked, statements, held_by(context, asked, statements), meanings)
-    return [dict(zip(STATEMENT_FEATURES, row, strict=True)) for row in rows.tolist()]
-
-
-def test_a_word_takes_its_nearest_token(sample_context: Context) -> None:
-    text = "Her salary is 900 crowns. The harbour freezes over in February."
-    first, second = features_of(sample_context, "How much does she earn each month?", text)
-    assert first["words"] == second["words"] == 0.0
-    assert first["meaning of words"] > second["meaning of words"] + 0.1
-    assert first["missing meaning"] < second["missing meaning"]
-
-
 def test_a_language_without_spaces_is_cut_into_words(sample_context: Context) -> None:
     assert [run.key for run in unspaced_runs(words("Linux 是什么？ 北京"))] == ["是什么", "北京"]
     asked = asked_of(sample_context, "茶园是哪一年建的？")
@@ -221,12 +185,6 @@ def test_a_language_without_spaces_is_cut_into_words(sample_context: Context) ->
 )
 def test_winner(question: str, sentences: list[str], expected: str) -> None:
     assert winner(question, sentences) == expected
-
-
-def test_measures_are_asked_for_in_four_languages() -> None:
-    asked = ("How old is Ada?", "Wie alt ist Ada?", "Quel âge a Ada ?", "¿Qué edad tiene Ada?", "Where is Ada?")
-    found = [measure_of(question) for question in asked]
-    assert [each and each.name for each in found] == ["date", "date", "date", "date", None]
 
 
 @pytest.mark.parametrize(

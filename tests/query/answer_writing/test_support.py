@@ -12,7 +12,7 @@ from conspectus.query.answer_writing.extractive import choose
 from conspectus.query.answer_writing.own_words import told_anew, without_own_words
 from conspectus.query.answer_writing.quotes import quotes_for
 from conspectus.query.answer_writing.short_answer import short_answer
-from conspectus.query.answer_writing.support import unknown_names, unsupported
+from conspectus.query.answer_writing.support import unknown_names
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer, Passage
@@ -22,6 +22,7 @@ from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import Build
 from tests.query.units import passage, report
 
 
@@ -36,28 +37,6 @@ from tests.query.units import passage, report
 )
 def test_names_that_stand_nowhere(question: str, names: list[str], sample_context: Context) -> None:
     assert unknown_names(sample_context, question) == names
-
-
-def test_a_name_that_stands_nowhere_outweighs_words_that_do(sample_context: Context) -> None:
-    passages = [sample_context.passage(row, 1.0) for row in range(len(sample_context.chunks))]
-    for question, known in (
-        ("Who wrote The Oak House?", True),
-        ("Who wrote The Oak House in Fortran?", False),
-    ):
-        quotes = quotes_for(sample_context, question, passages)
-        chosen = choose(sample_context, question, quotes, 3)
-        reason, nearest = unsupported(sample_context, question, quotes, chosen)
-        assert (reason == "") is known
-        assert known or nearest in ("", chosen[0].text)
-
-
-def test_each_part_of_a_question_has_its_quote(sample_context: Context) -> None:
-    passages = [sample_context.passage(row, 1.0) for row in range(len(sample_context.chunks))]
-    question = "When was The Oak House published, and in which city does Paul Marlow live?"
-    quotes = quotes_for(sample_context, question, passages)
-    said = " ".join(quote.text for quote in choose(sample_context, question, quotes, 2))
-    assert "2012" in said
-    assert "Oxford" in said
 
 
 def test_a_sentence_is_quoted_with_the_next_of_its_paragraph_and_short_ones_are_not_quoted(
@@ -103,6 +82,22 @@ def sentences(context: Context, title: str) -> list[Span]:
 )
 def test_the_kind_that_is_asked_for(question: str, title: str, answer: str, sample_context: Context) -> None:
     assert short_answer(sample_context, question, sentences(sample_context, title)) == answer
+
+
+def test_a_number_is_told_unless_another_is_as_near(build: Build) -> None:
+    told = {
+        "Brennick": "Brennick has 12,400 inhabitants.",
+        "Vey": "Vey had 340 guests, although 412 guests came.",
+        "Quay": "There were 93 guests.",
+    }
+    context = build(told.items())
+    asked = {
+        "Brennick": "How many inhabitants has Brennick?",
+        "Vey": "How many guests had Vey?",
+        "Quay": "How many guests were there?",
+    }
+    found = {title: short_answer(context, asked[title], sentences(context, title)) for title in told}
+    assert found == {"Brennick": "12,400", "Vey": "", "Quay": "93"}
 
 
 def test_the_reader_gives_words_of_what_it_cites(sample_context: Context) -> None:
@@ -156,14 +151,6 @@ def test_a_row_stands_below_the_header_of_its_own_table(office: Index) -> None:
     assert not answer.unsupported
 
 
-@pytest.mark.parametrize(
-    ("question", "short"),
-    [("Who founded the Harbour Company?", "Carla Voss"), ("Who leads the Harbour Company?", "")],
-)
-def test_who_did_it_is_said_for_what_was_asked_alone(question: str, short: str, office: Index) -> None:
-    assert office.ask(question).span == short
-
-
 PROMPT = (
     Message("system", 'You answer.\n\nExample: The theatre of Tarnow opened with the opera "The Reed Cutter".'),
     Message("user", "Who directed Cold Harbour?\n<facts>\nCold Harbour was directed by Nadia Frey.\n</facts>"),
@@ -196,12 +183,6 @@ def test_a_short_answer_that_only_our_example_has_is_none(answer: str, told: str
     assert told_anew(answer, PROMPT, QUESTION) == told
 
 
-def test_short_lines_are_not_repeated_three_times() -> None:
-    told, n_dropped = without_own_words("The answer is:\n\nTomas Reyle [1]\n\n" * 5, (), "Who directed it?")
-    assert told.count("Tomas Reyle") == told.count("The answer is") == 2
-    assert n_dropped == 6
-
-
 WORDS = st.text(st.sampled_from("ab 1.[]\n北é🙂"), max_size=200)
 UNITS = st.lists(st.one_of(st.builds(passage, WORDS, WORDS), st.builds(report, WORDS, WORDS)), max_size=12)
 
@@ -218,16 +199,6 @@ def test_no_window_passes_its_limit_and_none_loses_a_unit(units: list, limit: in
                 assert unit.text in window.text
     first = filled(units, limit)
     assert first == (windows[0] if windows else None)
-
-
-def test_a_unit_stands_under_its_number_with_its_title_once() -> None:
-    (window,) = pack([passage("Oxford", "A city."), report("Cities", "Two of them."), passage("", "No title.")], 100)
-    assert window.text == "[1] Oxford\nA city.\n\n[2]\n# Cities\n\nTwo of them.\n\n[3]\nNo title."
-
-
-def test_more_units_than_marks_have_digits_for_go_into_another_window() -> None:
-    windows = pack([passage("", "a")] * 1500, 1_000_000)
-    assert [len(each.units) for each in windows] == [999, 501]
 
 
 @given(WORDS, st.integers(0, 50))

@@ -20,14 +20,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 
-def test_a_block_of_code_is_one_sentence() -> None:
-    answer = "Start it so: [1]\n```\npump --start\npump $argv[1] --wait. Then go.\n``` [2]\nIt hums. [3]"
-    assert [item.text for item in cited_sentences(answer)] == [
-        "Start it so:", "```\npump --start\npump $argv[1] --wait. Then go.\n```", "It hums.",
-    ]  # fmt: skip
-    assert keep_marks(answer, {1, 2}) == answer.replace(" [3]", "")
-
-
 def test_sentences_and_what_they_cite() -> None:
     answer = "Ada wrote it [1]. It was long. Nobody ran it [2][3], which is sad. She was born in London. [1, 4]"
     assert [(sentence.text, sentence.numbers) for sentence in cited_sentences(answer)] == [
@@ -205,11 +197,6 @@ def read(reply: str) -> tuple[str, list[tuple[str, int]]]:
 )
 def test_marks_become_citations(answer: str, told: str) -> None:
     assert read(answer)[0] == told
-
-
-def test_a_sentence_is_what_stands_before_its_marks() -> None:
-    _, asked = read("Ada wrote it. Nobody ran it [1][2], which is sad. [3]")
-    assert asked == [("Nobody ran it", 1), ("Nobody ran it", 2), (", which is sad.", 3)]
 
 
 SIGNS = st.text(st.sampled_from(" \n.:a北[]1249,;NOTHI*-()【】\\`²<>#h"), max_size=40)

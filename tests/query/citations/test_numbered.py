@@ -7,12 +7,10 @@ import re
 import numpy as np
 import pytest
 from conspectus.query.citations.claim_check import FEATURES, REASONS, doubt, features
-from conspectus.query.citations.entailment import CitedText, closeness, missing, quotes
-from conspectus.query.citations.matching import aligned_span
+from conspectus.query.citations.entailment import CitedText, closeness, missing
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.types import Passage
 from conspectus.storage.records import Chunk, Document, Span
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -86,22 +84,6 @@ def test_what_does_not_resolve_is_dropped_and_counted(context: Context, start: i
         assert citations.dropped == 2
 
 
-PASSAGE = Passage(
-    "d", "c", 100, 190, 1.0, "Ada wrote a program. It ran on no machine. Babbage paid for the machine.", "Ada"
-)
-
-
-def weigh(key: str) -> float:
-    return {"machine": 0.5, "the": 0.01}.get(key, 1.0)
-
-
-def test_a_sentence_is_aligned_with_the_one_that_shares_most() -> None:
-    span = aligned_span("Who paid? Babbage did, for the machine.", PASSAGE, weigh)
-    assert PASSAGE.text[span.start - 100 : span.end - 100] == "Babbage paid for the machine."
-    span = aligned_span("Nothing in common", PASSAGE, weigh)
-    assert (span.start, span.end) == (100, 100 + len(PASSAGE.text))
-
-
 JAWS = CitedText(
     "Jaws is a 1975 film that Steven Spielberg directed; it cost 9,000,000 dollars, with two sequels.", "Jaws"
 )
@@ -122,19 +104,6 @@ JAWS = CitedText(
 )
 def test_names_and_numbers_stand_in_the_source(sentence: str, lost: tuple[str, ...]) -> None:
     assert missing(sentence, [JAWS]) == lost
-
-
-def test_names_of_scripts_without_capitals() -> None:
-    source = CitedText("《红楼梦》的作者是曹雪芹。", "红楼梦")
-    assert missing("作者是“曹雪芹”", [source]) == ()
-    assert missing("作者是“鲁迅”", [source]) == ("鲁迅",)
-
-
-def test_a_quotation_needs_no_more() -> None:
-    assert quotes("Steven Spielberg directed", [JAWS])
-    assert quotes("steven\nspielberg,  directed;", [JAWS])
-    assert not quotes("Spielberg Steven directed", [JAWS])
-    assert not quotes("pielberg directed", [JAWS])
 
 
 def test_what_means_the_same_is_nearer_than_what_is_about_the_same() -> None:

@@ -82,18 +82,6 @@ def test_what_cites_nothing_and_what_does_not_resolve_is_not_checked(sample_cont
         assert check(sample_context, answered(text)) == answered(text)
 
 
-def test_triples_of_a_graph_support_too(sample_context: Context) -> None:
-    triple = CitedTriple(3, "r", "Paul Marlow", "lives in", "Oxford")
-    found = check(sample_context, answered("Marlow lives in Oxford [3]. Marlow lives in Leeds [3].", triples=(triple,)))
-    assert [each.supported for each in found.checks] == [True, False]
-
-
-def test_a_list_of_names_is_supported_where_each_stands(sample_context: Context) -> None:
-    names = ("Paul Marlow", "Oxford", "Leeds")
-    assert check(sample_context, answered("Oxford, Paul Marlow [1][2].", names=names)).unsupported == 0
-    assert check(sample_context, answered("Oxford and Leeds [1][2].", names=names)).checks[0].why == "not there: Leeds"
-
-
 @pytest.mark.parametrize("method", ["ppr", "global", "local", "tog2"])
 def test_quotations_are_supported(method: str, index_root: Path, questions: list[str]) -> None:
     index = open_index(index_root)

@@ -124,36 +124,10 @@ def test_another_subject_needs_no_new_conversation(films: Context) -> None:
     assert standalone(films, said(films, FILM), "And the village?") == "And the village? (Cold Harbour)"
 
 
-def test_an_answer_without_support_is_about_nothing(films: Context) -> None:
-    history = said(films, ("Who made Lanterns?", "Warsaw is all that I can think of.", ""))
-    assert "Warsaw" not in standalone(films, history, "When was it released?")
-
-
-def test_without_history_nothing_is_shaped(films: Context) -> None:
-    assert standalone(films, Conversation(), "Who directed it?") == "Who directed it?"
-    forgetful = films.settings.model_copy(
-        update={"conversation": films.settings.conversation.model_copy(update={"turns": 0})}
-    )
-    assert standalone(replace(films, settings=forgetful), said(films, FILM), "Who directed it?") == "Who directed it?"
-
-
 @pytest.mark.parametrize("document", ["nowhere", ""])
 def test_a_history_of_another_index_does_no_harm(films: Context, document: str) -> None:
     turn = Turn("What is Lanterns?", "What is Lanterns?", "A story [1].", "ppr", (CitedSpan(document, 0, 10**12),))
     assert standalone(films, Conversation((turn,)), "Who wrote it?") == "Who wrote it? (Lanterns)"
-
-
-@pytest.mark.parametrize("name", ["ppr", "global", "tog2"])
-def test_a_method_is_asked_the_standalone_question(name: str, films: Context) -> None:
-    answerer = ShapedAnswerer(films, find_method(name).answerer(films), said(films, FILM))
-    answer = asyncio.run(answerer.answer("Who directed it?"))
-    direct = asyncio.run(find_method(name).answerer(films).answer(answer.standalone))
-    assert answer.question == "Who directed it?"
-    both, film = "Who directed it? (Cold Harbour; Lanterns)", "Who directed it? (Cold Harbour)"
-    assert answer.standalone == (film if answer.known else both)
-    assert answer.trace[0].name == "conversation"
-    assert repr(answer.standalone) in answer.trace[0].detail
-    assert (answer.text, answer.citations, answer.trace[1:]) == (direct.text, direct.citations, direct.trace)
 
 
 PRIZE = [

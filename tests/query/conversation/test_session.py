@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conspectus.query.conversation import session
-from conspectus.query.conversation.anaphora import telling_words, wording
+from conspectus.query.conversation.anaphora import wording
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn, first_tokens, turn_of
 from conspectus.query.conversation.session import append_turn, read_session
 from conspectus.query.types import Answer, Citation, Evidence, Passage
@@ -239,12 +239,3 @@ def test_a_known_name_is_no_pronoun_where_it_is_written_as_a_name() -> None:
 def test_capitals_name_nothing_in_german() -> None:
     assert not wording("Wer hat den Film gedreht?", ()).named
     assert wording("Who made the Film?", ()).named
-
-
-def test_signs_without_spaces_weigh_half_a_word() -> None:
-    assert wording("什么是光合作用？", ()).weight == 2
-    assert wording("What is photosynthesis?", ()).weight == 1
-
-
-def test_telling_words_are_given_as_they_stand() -> None:
-    assert telling_words("Who directed the film Jaws, the Film of 1975?", [(22, 26)]) == ["directed", "film", "1975"]

@@ -7,11 +7,10 @@ from math import exp, log
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.explain.explain import EXPLAINED, explain
-from conspectus.query.explain.types import Explained, Explanation, Path, PathEdge, PathHop, PathNode, path_graph
+from conspectus.query.explain.types import Explained, Explanation, Path, PathHop, PathNode
 from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.methods.hipporag.graph import open_memory
 from conspectus.query.methods.ppr import ppr as ranking
-from conspectus.query.types import Passage
 from conspectus.storage.errors import UnknownMethod, UsageError
 from conspectus.storage.graph.ppr_paths import edge_weight
 from conspectus.storage.records import Entity
@@ -118,14 +117,6 @@ def chunk_of(context: Context, title: str) -> str:
     return next(each.id for each in context.chunks if context.titles[each.document_id] == title)
 
 
-def test_one_passage_by_rank_or_by_chunk(context: Context) -> None:
-    every = explained(context, QUESTIONS[0])
-    assert explained(context, QUESTIONS[0], passage=3).passages == every.passages[2:3]
-    for method in EXPLAINED:
-        second = explained(context, QUESTIONS[0], method).passages[:2][-1]
-        assert explained(context, QUESTIONS[0], method, chunk=second.passage.chunk_id).passages == (second,)
-
-
 def test_a_passage_that_was_not_found_is_told_too(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     """How far the walk came, and its rank if it has one."""
     monkeypatch.setattr(ranking, "_POOL", 3)
@@ -178,33 +169,11 @@ def test_passages_of_one_document_have_their_place(build: Build) -> None:
 
 
 A, B, C, T = (PathNode("passage", id_, id_.upper()) for id_ in "abct")
-PASSAGE = Passage("d", "t", 0, 1, 1.0, "T", "T")
 
 
 def path(share: float, *nodes: PathNode) -> Path:
     hops = tuple(PathHop(node, "names" if place else "", 0.5) for place, node in enumerate(nodes))
     return Path(f"why {nodes[0].id}", hops, share)
-
-
-def explained_by(*paths: Path) -> Explained:
-    return Explained(1, PASSAGE, (), 0.5, 1.0, paths)
-
-
-def test_the_union_of_paths_in_layers() -> None:
-    found = path_graph(explained_by(path(0.5, A, T), path(0.25, A, B, T), path(0.125, C, T)))
-    assert [(each.node, each.layer, each.mass, each.why) for each in found.nodes] == [
-        (A, 0, 0.375, "why a"), (C, 0, 0.0625, "why c"), (B, 1, 0.125, ""), (T, 2, 0.4375, ""),
-    ]  # fmt: skip
-    assert found.edges == (
-        PathEdge(0, 2, "names", 0.125), PathEdge(0, 3, "names", 0.25), PathEdge(1, 3, "names", 0.0625),
-        PathEdge(2, 3, "names", 0.125),
-    )  # fmt: skip
-
-
-def test_the_passage_comes_last_even_where_it_is_a_seed() -> None:
-    found = path_graph(explained_by(path(0.7, T), path(0.2, A, T)))
-    assert [(each.node, each.layer, each.why) for each in found.nodes] == [(A, 0, "why a"), (T, 1, "why t")]
-    assert [each.layer for each in path_graph(explained_by(path(1.0, T))).nodes] == [0]
 
 
 __all__ = ["tarn"]
@@ -244,16 +213,3 @@ def test_paths_follow_edges_of_the_memory(method: str, tarn: Context) -> None:
                     assert hop.share == pytest.approx(weight / memory.whole.strength[source])
                 edges += 1
     assert edges > 5
-
-
-def test_triples_and_seeds_are_told(tarn: Context) -> None:
-    first = {
-        hop.edge
-        for each in explained_hipporag(tarn, "ppr:hipporag1").passages
-        for path in each.paths
-        for hop in path.hops
-    }
-    assert "is mentioned in" in first
-    assert first & {"founded", "(turned round) founded"}
-    whys = {path.why for each in explained_hipporag(tarn, "ppr:hipporag2").passages for path in each.paths}
-    assert any("Ada Lindqvist founded Tarn Brewery" in why for why in whys)

@@ -9,8 +9,8 @@ import pytest
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
-from conspectus.query.methods.ircot import concludes, first_sentence, scaled
-from conspectus.query.types import Answer, Evidence, Passage
+from conspectus.query.methods.ircot import concludes, first_sentence
+from conspectus.query.types import Answer, Evidence
 
 from benchmarks.fake_server import FakeReply, FakeServer, Rule
 from tests.conftest import Build
@@ -135,28 +135,6 @@ def test_only_the_first_sentence_counts(coast: Context, tmp_path: Path) -> None:
     assert shown(prompts(server)[1], "Thoughts so far") == CHAIN[0]
 
 
-def test_passages_are_kept_by_their_best_score(coast: Context, tmp_path: Path) -> None:
-    with served(coast, tmp_path, [CHAIN[1], CHAIN[3]]) as (opened, _):
-        found = retrieve(opened, 5)
-        base = find_retriever("bm25", opened)
-        wanted: dict[str, float] = {}
-        for asked in (QUESTION, CHAIN[1]):
-            passages = asyncio.run(base.retrieve(asked, 5)).passages
-            for each in passages:
-                wanted[each.title] = max(wanted.get(each.title, 0.0), each.score / passages[0].score)
-    best = sorted(wanted.values(), reverse=True)[:5]
-    assert [each.score for each in found.passages] == pytest.approx(best)
-    for each in found.passages:
-        assert each.score == pytest.approx(wanted[each.title])
-
-
-@pytest.mark.parametrize("retriever", ["bm25", "ppr"])
-def test_any_retriever_will_do(retriever: str, coast: Context, tmp_path: Path) -> None:
-    with served(coast, tmp_path, CHAIN, retriever=retriever, passages=6) as (opened, _):
-        titles = {each.title for each in retrieve(opened, 6).passages}
-    assert titles >= {"Corvane lighthouse", "Ada Mirren", "Pelluci"}
-
-
 @pytest.mark.parametrize(
     ("reply", "want"),
     [
@@ -178,13 +156,3 @@ def test_the_words_that_conclude() -> None:
     assert not concludes("The passages do not say what the answer is.")
     assert not concludes("The answer is not in the passages; the director of the film has to be found.")
     assert not concludes("So the answer is not in the passages.")
-
-
-def test_scores_of_one_retrieval_are_scaled() -> None:
-    def scores(*raw: float) -> list[float]:
-        return [each.score for each in scaled([Passage("d", str(i), 0, 1, x, "t", "") for i, x in enumerate(raw)])]
-
-    assert scores(8.0, 2.0, 0.0) == [1.0, 0.25, 0.0]
-    assert scores(3.0, -1.0, -5.0) == [1.0, 0.5, 0.0]
-    assert scores(0.0, 0.0) == [1.0, 1.0]
-    assert scores() == []

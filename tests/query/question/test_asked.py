@@ -1,20 +1,14 @@
 """What questions ask for: their kind, task, scope, spelling and time."""
 
-import re
-from unittest.mock import patch
-
 import conspectus
 import numpy as np
 import pytest
 from conspectus.api import Index
-from conspectus.prompts.render import prompt_text
 from conspectus.query.context import Context
-from conspectus.query.question import scope
-from conspectus.query.question.kinds import frame_of, kind_of, thing_described, without_courtesy
+from conspectus.query.question.kinds import kind_of, thing_described, without_courtesy
 from conspectus.query.question.question import open_question
-from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
+from conspectus.query.question.scope import corpus_coverage
 from conspectus.query.question.spelling import spelling_steps
-from conspectus.query.question.tasks import Task, as_question, prompt_for
 from conspectus.query.question.times import nearness, time_in
 from conspectus.storage.settings import load_settings
 
@@ -51,10 +45,6 @@ def test_kinds(kind: str, question: str) -> None:
     assert kind_of(question) == kind
 
 
-def test_a_language_without_patterns_has_no_kinds() -> None:
-    assert kind_of("Hvem passer lyset?", "da") == "other"
-
-
 @pytest.mark.parametrize(
     ("question", "read"),
     [
@@ -80,13 +70,6 @@ def test_courtesies_are_no_part_of_a_question(question: str, read: str) -> None:
     assert without_courtesy(read) == read
 
 
-def test_further_kinds_of_answers() -> None:
-    assert kind_of("What does a ticket for the ferry cost?") == kind_of("What is the fee for dogs?") == "how many"
-    assert kind_of("What is the deadline?") == "when"
-    assert kind_of('what "slack water" means') == "definition"
-    assert frame_of("Define slack.") == ((0, 6),)
-
-
 ABOUT = "Which films are based on novels?"
 
 
@@ -98,24 +81,6 @@ def test_support_is_the_nearest_passage_and_half_the_words_that_the_five_nearest
         held = [bool(set(holders.tolist()) & set(rows[0].tolist())) for holders in terms.chunks]
         covered = sum(weight for weight, each in zip(terms.weights, held, strict=True) if each)
         assert corpus_coverage(context, question) == pytest.approx(float(cosines[0][0]) + covered / 2)
-
-
-def test_what_the_documents_are_about_has_more_support_than_what_they_are_not(context: Context) -> None:
-    least = scope.LEAST_SUPPORT
-    assert corpus_coverage(context, ABOUT) > least
-    assert (
-        corpus_coverage(context, "How does the sprocket torque of a combine harvester depend on its gearbox?") < least
-    )
-    assert 0 <= corpus_coverage(context, "") < least
-
-
-def test_the_whole_is_as_close_as_the_least(context: Context) -> None:
-    assert is_about_the_whole(context, "What are the main themes?")
-    assert not is_about_the_whole(context, "Where was Albert Einstein born?")
-    closeness = closeness_to_whole(context, ABOUT)
-    for least, told in ((closeness, True), (closeness + 0.01, False)):
-        with patch.object(scope, "ABOUT_THE_WHOLE", least):
-            assert is_about_the_whole(context, ABOUT) == told
 
 
 @pytest.mark.parametrize(
@@ -135,31 +100,6 @@ def test_what_is_read(question: str, read: str, sample_context: Context) -> None
     assert asked.text == read
     assert bool(asked.mended) == (question != read) == bool(spelling_steps(asked.mended))
     assert all(asked.text[word.start : word.end].casefold() == word.key for word in asked.words)
-
-
-ANSWERING = (
-    *(f"answer/{name}" for name in ("io", "cot", "from_passages", "from_facts", "mixed")),
-    "fasttog/reason",
-    "tog/answer",
-)
-
-
-@pytest.mark.parametrize("prompt", ANSWERING)
-@pytest.mark.parametrize("task", ["claims", "slots"])
-def test_a_task_s_prompt_is_given_what_the_question_s_is(prompt: str, task: Task) -> None:
-    own, asked = prompt_text(prompt_for(task, f"query/{prompt}")), prompt_text(prompt_for("qa", f"query/{prompt}"))
-    places = re.compile(r"\{\{[=~]?(\w+)\}\}")
-    assert own != asked
-    assert set(places.findall(own)) == set(places.findall(asked)) - {"style"}, "a label or a slot has no style"
-    if task == "claims":
-        assert "SUPPORTS" in own
-        assert "REFUTES" in own
-
-
-def test_what_chooses_is_given_a_question() -> None:
-    assert as_question("qa", "Where is Bern?") == "Where is Bern?"
-    assert as_question("claims", "It is {{here}}.") == "Is this claim true? It is {{here}}."
-    assert as_question("slots", "Bern [SEP] country").endswith("? Bern [SEP] country")
 
 
 METHODS = ("bm25", "dense", "hybrid", "ppr", "auto")
@@ -222,19 +162,6 @@ def test_no_document_gains_or_loses_a_place(index: Index, method: str, monkeypat
     assert "time" not in {step.name for step in index.retrieve("Who was chair of the board?", method).trace}
 
 
-@pytest.mark.parametrize("method", ["bm25", "dense", "hybrid"])
-def test_an_exchange_of_places_is_explained(index: Index, method: str) -> None:
-    question = "Who was chair of the harbour board from 1921 to 1926?"
-    told = index.explain(question, method, k=8).passages
-    found = index.retrieve(question, method, k=8).passages
-    assert [(each.passage.chunk_id, each.passage.score) for each in told] == [
-        (one.chunk_id, one.score) for one in found
-    ]
-    for each in told:
-        assert sum(part.value for part in each.parts) == pytest.approx(each.passage.score, rel=1e-5)
-    assert any(part.name == "time" and part.value for each in told for part in each.parts) == (method != "hybrid")
-
-
 def test_a_document_that_is_of_that_time_keeps_its_order(index: Index) -> None:
     (found,) = index.retrieve("What did the lamps of the mill cost in 1954?", "bm25", k=1).passages
     assert found.text.startswith("Lamps")
@@ -267,8 +194,3 @@ def test_nearness_is_that_of_the_two_ends() -> None:
 )  # fmt: skip
 def test_questions_for_all_about_a_thing_name_it(question: str) -> None:
     assert thing_described(question) == "Pelluci"
-
-
-def test_questions_for_facts_describe_no_thing() -> None:
-    asked = ("Who directed Grey Heron?", "Can you tell me when it was made?", "What do the films about Ada show?")
-    assert [thing_described(each) for each in asked] == ["", "", ""]

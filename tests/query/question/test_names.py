@@ -57,29 +57,6 @@ def test_the_longest_name_of_its_kind_holds(context: Context) -> None:
     assert [each.name for each in linker.link("Who wrote The Oak House (novel)?").names] == ["The Oak House (novel)"]
 
 
-def test_a_lone_name_wants_its_capital_where_the_question_has_capitals(context: Context) -> None:
-    linker = open_linker(context.index)
-    assert "Oxford" in named(context, linker.link("is oxford in england"))
-    assert "Oxford" in named(context, linker.link("Is Oxford in England?"))
-    assert "Oxford" not in named(context, linker.link("Is an oxford a shoe made in England?"))
-
-
-@pytest.mark.parametrize("question", ["", "  \n", "?!…", "what is it", "من هو"])
-def test_questions_that_name_nothing(question: str, context: Context) -> None:
-    assert open_linker(context.index).link(question) == Links((), ())
-    assert open_linker(context.index).without_titles(question) == question
-
-
-def test_names_are_found_where_they_stand(context: Context) -> None:
-    text = "Did Paul Marlow write The Oak House in Oxford?"
-    found = open_linker(context.index).mentions(text)
-    assert [text[each.start : each.end] for each in found] == ["Paul Marlow", "The Oak House", "Oxford"]
-    assert [each.is_title for each in found] == [True, True, True]
-    assert "PERSON" in found[0].types
-    assert open_linker(context.index).types_of("paul marlow") == found[0].types
-    assert open_linker(context.index).types_of("nobody at all") == ()
-
-
 @pytest.fixture(scope="module")
 def stems_of_chunks(context: Context) -> list[set[str]]:
     """The stems in each chunk's title and text."""
@@ -131,51 +108,14 @@ def texts(build: Build) -> Context:
     )
 
 
-QUESTION = "Which red films are based on a novel?"
-
-
-def test_phrases_are_telling_words_and_what_is_between_them(texts: Context) -> None:
-    found = open_question(texts, QUESTION).phrases
-    assert found.runs == (("red", "film"), ("film", "are", "base"), ("base", "on", "a", "novel"))
-
-
-def test_a_phrase_is_contained_word_by_word(texts: Context) -> None:
-    terms = open_question(texts, QUESTION).terms
-    found = open_question(texts, QUESTION).phrases
-    by_title = {
-        texts.titles[texts.chunks[row].document_id]: held
-        for row, held in enumerate(found.contained_in(texts, np.arange(3), terms).tolist())
-    }
-    assert by_title == {"Red Rock": [0, 0, 1], "Novel films": [0, 0, 0], "Other": [0, 0, 0]}
-
-
-@pytest.mark.parametrize("question", ["", "Who is it?", "film", "film film"])
-def test_questions_without_a_phrase_or_with_one_word_twice(question: str, texts: Context) -> None:
-    terms = open_question(texts, question).terms
-    found = open_question(texts, question).phrases
-    assert found.contained_in(texts, np.arange(3), terms).shape == (3, len(found.runs))
-    assert len(found.runs) == (question == "film film")
-
-
 def linked(context: Context, question: str) -> list[str]:
     return [open_graph(context).names[row] for row in link_topics(context, question)]
-
-
-def test_names_that_stand_in_the_question(films_index: Context) -> None:
-    assert linked(films_index, "who directed Grey Heron") == ["Grey Heron"]
-    assert linked(films_index, "who directed grey_heron ?") == ["Grey Heron"]
-    assert set(linked(films_index, "Did Hugo Wren star in Salt Pans?")) == {"Hugo Wren", "Salt Pans"}
 
 
 def test_a_name_in_part_is_enough_and_what_its_triples_say_decides(tmp_path: Path) -> None:
     context = films.build(tmp_path, [("Mary Quill", "born_in", "Tarn"), ("Quill Street", "lies_in", "Tarn")])
     assert linked(context, "where was Quill born") == ["Mary Quill"]
     assert linked(context, "in which town lies Quill") == ["Quill Street"]
-
-
-@pytest.mark.parametrize("name", ["48 Hrs.", "9to5", "Se7en", "P2", "1999", "Q", "U.S. 1", "iraq war"])
-def test_names_are_no_ids(name: str) -> None:
-    assert not is_id(name)
 
 
 @pytest.mark.parametrize("name", ["m.0h3d7qb", "/m/0abc1", "Q4115", "g.11b6d", "_:b0", "http://example.org/a1"])

@@ -262,20 +262,3 @@ def test_a_query_gives_the_same_as_sparql(made: Context, seed: int) -> None:
         assert found.dicts() == [{"count": str(expected.count)}], text
     else:
         assert {row["thing"] for row in found.dicts()} == {graph.names[each.entity] for each in expected.found}, text
-
-
-def test_the_text_is_what_a_person_would_write(films_index: Context) -> None:
-    graph = open_graph(films_index)
-    ada = list(graph.names).index("Ada Mirren")
-    films_of_ada = Condition((ada,), (PredicateStep(("directed_by",), "backward"),))
-    before = Bound(PredicateStep(("release_year",)), "less", "1975")
-    text = render(graph, GraphQuery("count", Things((films_of_ada,), (before,))), datatypes_of(films_index))
-    assert text.splitlines() == [
-        "SELECT (COUNT(DISTINCT ?thing) AS ?count) WHERE {",
-        '  ?x1 rdfs:label "Ada Mirren" .',
-        "  ?thing p:directed_by ?x1 .",
-        "  ?thing v:release_year ?value .",
-        "  FILTER(?value < 1975)",
-        "}",
-    ]
-    assert query(films_index, text).dicts() == [{"count": "2"}]

@@ -79,12 +79,6 @@ def test_what_is_grown_is_a_forest(seed: int) -> None:
     assert not len(forest) or nx.is_forest(graph)
 
 
-def test_without_edges_or_prizes() -> None:
-    assert prize_collecting_tree(np.empty((0, 2), int), [], [0.0, 2.0]).nodes.tolist() == [1]
-    nothing = prize_collecting_tree([[0, 1]], [1.0], [0.0, 0.0])
-    assert (len(nothing.nodes), len(nothing.edges), nothing.profit) == (0, 0, 0.0)
-
-
 @pytest.mark.parametrize(
     ("ends", "costs", "prizes", "said"),
     [

@@ -3,7 +3,6 @@
 from math import sqrt
 
 import pytest
-from conspectus.query.context import Context
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.walk_graph import MOST_OWNERS, NamedChunks, name_chunks, walk_graph
 from conspectus.storage.records import Chunk, Document, Entity, Mention
@@ -119,20 +118,3 @@ def test_documents_of_one_title_are_one_name() -> None:
     (place,) = (place for place, each in enumerate(names.names) if each.name == "Alpha Station")
     assert names.names[place].chunk_ids == ("c0", "c1")
     assert names.holders[place].tolist() == [2]
-
-
-def test_the_graph_of_an_index_is_that_of_its_tables(context: Context) -> None:
-    """Which chunks hold a name is not stored, but what the weights of its edges must be is."""
-    graph = context.index.graph()
-    chunks, entities = context.chunks, context.index.rows(Entity)
-    assert graph.n_nodes == len(chunks) + len(entities)
-    found = edges(graph)
-    named = {each.entity_id for each in context.index.rows(Mention)}
-    for (source, target), weight in found.items():
-        assert source < len(chunks)
-        if target >= len(chunks):
-            each = entities[target - len(chunks)]
-            assert each.id in named
-            assert any(kind != CONCEPT for kind in each.types)
-            assert each.frequency > 1
-            assert weight == pytest.approx(0.1 / sqrt(each.frequency), rel=1e-6)

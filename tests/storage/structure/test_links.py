@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from conspectus.storage.records import Anchor, Chunk, Document, Hyperlink, Link, Place
-from conspectus.storage.structure.links import WEIGHTS, find_links, link_edges
+from conspectus.storage.structure.links import find_links, link_edges
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -115,15 +114,6 @@ def test_a_reference_in_the_text_leads_where_it_says(said: str, target: str | No
     assert {link.target_id for link in found if link.kind == "reference"} == ({target} if target else set())
 
 
-def test_a_number_that_two_documents_of_a_folder_have_is_that_of_the_own_document() -> None:
-    found = links(
-        document("a.md", "# 1 Oars\nSee section 2.", "# 2 Sails\nWhite."),
-        document("b.md", "# 2 Ropes\nOf hemp."),
-        document("c.md", "As section 2 says."),
-    )
-    assert ends(found, "reference") == {("a.md:0", "a.md:1", "section 2")}
-
-
 def test_contents_lead_to_sections_and_an_index_to_printed_pages() -> None:
     """The front matter takes two pages, so that page 2 of the book is the fourth of the file."""
     contents = "\n".join(f"{at} Part {at} ... {at}" for at in range(1, 6))
@@ -227,12 +217,3 @@ def test_whatever_documents_say_links_join_their_chunks(
     sources, _, weights = link_edges(found, row_of)
     assert len(sources) == len({(link.kind, link.source_id, link.target_id) for link in found})
     assert ((weights >= 0) & (weights <= 1)).all()
-
-
-def test_a_passage_that_everything_leads_to_says_little() -> None:
-    pages = [document(f"{at}.md", "Home.", hyperlinks=[("Home", "home.md", "")]) for at in range(4)]
-    found = links(document("home.md", "Welcome."), *pages)
-    row_of = {"home.md:0": 0} | {f"{at}.md:0": at + 1 for at in range(4)}
-    _, targets, weights = link_edges(found, row_of)
-    assert (targets.tolist(), weights.tolist()) == ([0] * 4, [WEIGHTS["hyperlink"] / 2] * 4)
-    assert np.array_equal(link_edges([], {})[2], np.zeros(0))

@@ -3,13 +3,12 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from conspectus.api import open_index
 from conspectus.outline import outlined
 from conspectus.pipelines.build_index import build_index
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.records import Chunk, Link, Place
+from conspectus.storage.records import Chunk, Place
 from conspectus.storage.settings import load_settings
 from conspectus.storage.structure.outline import outline, section_spans
 from conspectus.storage.verify import verify
@@ -93,14 +92,6 @@ def test_a_filtered_view_has_the_links_of_its_documents(harbour: Path) -> None:
     assert [each.document.uri for each in outlined(view.context.index)] == ["guide.md"]
 
 
-def test_links_are_walked_where_they_have_a_weight(harbour: Path) -> None:
-    index = StoredIndex.open(harbour)
-    (link,) = [each for each in index.rows(Link) if each.kind == "hyperlink"]
-    row_of = {chunk.id: row for row, chunk in enumerate(index.rows(Chunk))}
-    _, neighbours, _ = index.graph().edges_of(np.array([row_of[link.source_id]]))
-    assert row_of[link.target_id] in neighbours
-
-
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(1, 40)), max_size=40))
 def test_whatever_levels_say_sections_lie_within_one_another(rows: list[tuple[int, int]]) -> None:
     spans = section_spans([Place(start, "heading", "x", level) for start, level in sorted(rows)], 100)
@@ -112,10 +103,3 @@ def test_whatever_levels_say_sections_lie_within_one_another(rows: list[tuple[in
             assert span.parent < number
             assert around.place.level < span.place.level
             assert around.place.start <= span.place.start <= span.end <= around.end
-
-
-WORDS = """section Sect. CHAPITRE appendices apéndice annexe anexo clause Abschnitten abschn. kapiteln Kap.
-    anhang ziffer sección capítulo sezione capitolo §§ pages p. pp. Seiten S. página PAGıNA pág. see Siehe s. voir véase
-    cf. RFC
-    git-rebase(1) plan.xlsx a-b.c ſection \u212aap. zİffer 12 A 3.2 B.1 - . ... title ,""".split()
-PIECES = (*WORDS, "“Night watch”", '"Night watch"', ". . .", ".\u00a0.", " ", "  ", "\n")

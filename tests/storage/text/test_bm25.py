@@ -92,14 +92,6 @@ def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
         Bm25.open(tmp_path / "absent", len(TEXTS))
 
 
-def test_terms_are_found_by_their_beginnings(tmp_path: Path) -> None:
-    index = made(tmp_path / "bm25", TEXTS)
-    assert "unheard-of" not in index.vocabulary
-    for letter in ("c", "北", "z"):
-        assert index.starting(letter) == sorted(term for term in index.vocabulary if term.startswith(letter))
-    assert index.starting("c")
-
-
 def test_rows_outside_the_table_are_refused_when_they_are_used(tmp_path: Path) -> None:
     write_bm25(tmp_path / "bm25", TEXTS, ["en"] * len(TEXTS))
     path = tmp_path / "bm25" / "indices.csc.index.npy"

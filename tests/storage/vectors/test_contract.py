@@ -83,15 +83,6 @@ def test_scores_of_chosen_rows_are_those_of_a_search(make: Callable[[Vectors], I
     )
 
 
-@pytest.mark.parametrize("n_rows", [0, 1])
-def test_small_indexes(make: Callable[[Vectors], Index], n_rows: int) -> None:
-    index = make(unit_rows(n_rows))
-    scores, rows = index.search(unit_rows(3, seed=5), 10)
-    assert scores.shape == rows.shape == (3, n_rows)
-    assert (index.n_rows, index.dimension) == (n_rows, DIMENSION)
-    assert index.search(np.empty((0, DIMENSION), dtype=np.float32), 10)[0].shape == (0, n_rows)
-
-
 def test_what_does_not_fit_is_refused(make: Callable[[Vectors], Index]) -> None:
     index = make(unit_rows(20))
     with pytest.raises(ValueError, match=r"\(any, 24\)"):

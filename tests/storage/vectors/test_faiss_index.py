@@ -44,13 +44,6 @@ def test_codes_propose_nearly_all(tmp_path: Path, stand_out: bool, monkeypatch: 
     assert np.mean([np.isin(*pair).mean() for pair in zip(true, found, strict=True)]) > 0.99
 
 
-def test_codes_are_not_asked_for_as_many_rows_as_there_are(tmp_path: Path) -> None:
-    vectors = clustered(1210)
-    index, exact = coded(tmp_path / "x.faiss", vectors), ExactIndex(vectors)
-    for k in (6, 7, 1210):  # 7: as many are compared as there are
-        np.testing.assert_array_equal(index.search(vectors[:5], k)[1], exact.search(vectors[:5], k)[1])
-
-
 @pytest.mark.parametrize("k", [10, 600])
 def test_part_of_an_index_with_codes_is_searched_where_it_is(
     tmp_path: Path, k: int, monkeypatch: pytest.MonkeyPatch

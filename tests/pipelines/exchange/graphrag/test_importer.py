@@ -12,8 +12,7 @@ from conspectus.pipelines.exchange.graphrag.schema import (
     Tables,
 )
 from conspectus.storage.hashing import entity_id
-from conspectus.storage.records import Entity, Failure
-from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.records import Failure
 from hypothesis import given
 
 from tests.pipelines.exchange.graphrag_tables import ImportedSummaries, any_tables, imported, small, with_rows
@@ -79,26 +78,6 @@ def test_whatever_the_rows_are_the_tables_hold(tables: Tables) -> None:
             assert 0 <= span.start < span.end <= len(documents[span.document_id].text)
 
 
-def test_names_are_entities_of_ours() -> None:
-    _, found, told = imported(small())
-    assert not listed(found, told)
-    of_name = {each.name: each for each in told.entities}
-    assert set(of_name) == {"ADA MIRREN", "GREY HERON", "PORT ALMA", "北京大学"}
-    ada = of_name["ADA MIRREN"]
-    assert ada == Entity(entity_id("ada mirren"), "ADA MIRREN", "PERSON", ("PERSON",), "A director.", 2, 2)
-    assert of_name["PORT ALMA"].degree == 0
-
-
-def test_mentions_stand_where_the_names_do() -> None:
-    texts, found, _ = imported(small())
-    text = texts.documents[0].text
-    spans = {(each.start, each.end) for each in found.knowledge.mentions if each.entity_id == entity_id("port alma")}
-    assert {text[start:end] for start, end in spans if start is not None} == {"Port Alma"}
-    assert len(spans) == 2
-    stated = {each.surface for each in found.knowledge.mentions if each.relation_id}
-    assert stated == {"Ada Mirren filmed Grey Heron at Tarn.", "北京大学 sent Ada Mirren a prize."}
-
-
 def test_a_name_within_a_longer_one_and_one_that_stands_nowhere() -> None:
     entities = [
         GraphRagEntity("1", 0, "MIRREN", "PERSON", "", ("u1",), 1, 0),
@@ -113,25 +92,6 @@ def test_a_name_within_a_longer_one_and_one_that_stands_nowhere() -> None:
         (entity_id("ada mirren (director)"), "chunk", "ADA MIRREN (DIRECTOR)"),
         (entity_id("bob"), "chunk", "BOB"),
     }
-
-
-def test_a_relation_stands_where_both_ends_are_named() -> None:
-    tables = small()
-    text = "Ada Mirren met Grey Heron. Then Ada Mirren filmed The Grey Heron Story, by the sea."
-    rows = [
-        replace(tables.relationships[0], target="HERON", description="She filmed by the sea."),
-        replace(tables.relationships[0], id="r9", target="PORT ALMA"),
-    ]
-    entities = [*tables.entities, GraphRagEntity("e5", 4, "GREY HERON STORY", "FILM", "", ("u1",), 1, 0)]
-    unit = replace(tables.text_units[0], text=text)
-    document = replace(tables.documents[0], text=text)
-    _, found, told = imported(Tables([document], [unit], entities, rows, [], [], []))
-    surface = {each.relation_id: each.surface for each in found.knowledge.mentions if each.relation_id}
-    of_end = {each.target_id: surface[each.id] for each in told.relations}
-    assert of_end == {
-        entity_id("heron"): "Then Ada Mirren filmed The Grey Heron Story, by the sea.",
-        entity_id("port alma"): "",
-    }, "within a longer name too, the one nearest to the description, and else nowhere"
 
 
 def test_a_pair_is_one_relation_whichever_way_round() -> None:
@@ -154,26 +114,6 @@ def test_ends_that_no_row_describes_are_entities_and_are_listed() -> None:
     ]
     tarn = next(each for each in told.entities if each.name == "TARN")
     assert (tarn.type, tarn.description, tarn.frequency, tarn.degree) == ("", "", 1, 1)
-
-
-def test_claims_point_at_what_they_quote() -> None:
-    texts, found, _ = imported(small())
-    (claim,) = found.claims
-    assert (claim.subject_id, claim.object_id, claim.end_date) == (entity_id("ada mirren"), None, None)
-    assert texts.documents[0].text[claim.start : claim.end] == "filmed Grey Heron"
-
-
-def test_what_is_left_out_of_a_level_is_there_all_the_same() -> None:
-    rows = community_rows("0 0 -1 e1,e2", "1 0 -1 e3", "2 1 0 e1")
-    _, found, told = imported(with_rows(with_rows(small(), "communities", rows), "community_reports", []))
-    assert not listed(found, told)
-    of_level = [
-        sorted((sorted(each.entity_ids), each.same_as is not None) for each in told.communities if each.level == level)
-        for level in (0, 1)
-    ]
-    e1, e2, e3, e4 = (entity_id(entity_key(row.title or "")) for row in small().entities)
-    assert of_level[0] == sorted([(sorted([e1, e2]), False), ([e3], False), ([e4], False)])
-    assert of_level[1] == sorted([([e1], False), ([e2], False), ([e3], True), ([e4], True)])
 
 
 def test_members_that_cannot_be_are_listed() -> None:
@@ -211,20 +151,6 @@ def test_references_to_nothing_and_second_reports_are_listed() -> None:
     }
     assert next(each.detail for each in told.failures if "references" in each.reason) == "entities 77"
     assert len(told.reports[0].findings[0].citations) == 1, "the claim"
-
-
-def test_chunks_that_stand_nowhere_are_documents_of_their_own() -> None:
-    tables = small()
-    units = [tables.text_units[0], replace(tables.text_units[1], text="Something else was here.")]
-    texts, found, told = imported(with_rows(tables, "text_units", units))
-    assert [(each.reason, each.detail) for each in texts.failures] == [
-        ("it does not occur in its document", "it is a document of its own")
-    ]
-    own = next(each for each in texts.documents if each.id != "d")
-    assert (own.text, own.title, own.metadata["year"]) == ("Something else was here.", "Films", "1970")
-    assert any(each.document_id == own.id and each.start == 0 for each in texts.chunks)
-    assert len(told.entities) == 4
-    assert not found.failures
 
 
 def test_documents_without_a_text_or_without_a_row_are_joined_of_their_chunks() -> None:

@@ -65,12 +65,6 @@ def test_a_chunk_of_two_documents_is_one_of_each(tmp_path: Path) -> None:
     assert [(each.id, each.document_id) for each in units] == [("u1", "d"), ("u1", "e"), ("u2", None)]
 
 
-def test_claims_are_there_or_not(tmp_path: Path) -> None:
-    write(small(), tmp_path)
-    (tmp_path / "covariates.parquet").unlink()
-    assert read_graphrag(tmp_path).tables == replace(small(), covariates=[])
-
-
 def test_numbers_of_pandas_are_whole_numbers(tmp_path: Path) -> None:
     write(small(), tmp_path)
     with_column(tmp_path / "entities.parquet", "degree", [2.0, float("nan"), 0.0, 1.0])
@@ -198,11 +192,6 @@ def test_metadata_before_a_unit_is_not_of_the_document(unit: str, prepended: str
     assert AlignedText(TEXT).align([unit]) == [Aligned(17, 35, prepended)]
 
 
-def test_a_line_of_the_document_that_looks_like_metadata_stays() -> None:
-    text = "Dear all: hello.\nYours: me."
-    assert AlignedText(text).align([text]) == [Aligned(0, len(text))]
-
-
 @pytest.mark.parametrize(
     "unit",
     [
@@ -235,9 +224,3 @@ def test_a_text_is_joined_of_its_chunks(text: str, size: int, overlap: int) -> N
     units = [text[at : at + size] for at in range(0, len(text) - overlap, size - overlap)]
     assert joined(units) == text
     assert joined([f"title: x.\n{each}" for each in units]) == text
-
-
-def test_chunks_without_anything_in_common_are_joined_apart() -> None:
-    assert joined(["One.", "Two."]) == "One.\n\nTwo."
-    assert joined([]) == ""
-    assert joined(["ab" * 9000, "ba" * 9000]) == "ab" * 9000 + "a", "soon, however repetitive"

@@ -217,32 +217,6 @@ def test_what_networkx_writes(name: str, write: object, tmp_path: Path) -> None:
         assert sorted(each.weight for each in graph.triple_attributes.values()) == [1, 2]
 
 
-def test_edges_with_a_weight_and_no_relation(tmp_path: Path) -> None:
-    nx.write_weighted_edgelist(nx.Graph([("Ada", "Bob", {"weight": 3.5})]), tmp_path / "a.edgelist")
-    graph = imported(tmp_path, {})
-    assert triples(graph) == {("Ada", "connected to", "Bob"), ("Bob", "connected to", "Ada")}
-    assert {each.weight for each in graph.triple_attributes.values()} == {3.5}
-    nx.write_adjlist(nx.path_graph(["Ada", "Bob", "Cleo"]), tmp_path / "a.edgelist")
-    (tmp_path / "a.edgelist").rename(tmp_path / "a.adjlist")
-    assert triples(imported(tmp_path, {})) == BOTH
-
-
-def test_a_line_says_what_was_understood(tmp_path: Path) -> None:
-    table, _ = FORMS["relation last"]
-    assert imported(tmp_path, table).understood == ("a.csv: source,target,relation: 2 triples, e.g. Ada employs Bob",)
-    bare = imported(tmp_path, {"a.csv": "Ada,employs,Bob\nBob,knows,Cleo\n"})
-    assert bare.understood == ("a.csv: source,relation,target (there is no header): 2 triples, e.g. Ada employs Bob",)
-
-
-def test_weights_and_further_columns_describe_the_triple(tmp_path: Path) -> None:
-    rows = "source,target,relation,weight,since\nAda,Bob,employs,2.5,1840\nBob,Cleo,knows,heavy,\n"
-    graph = imported(tmp_path, {"a.csv": rows})
-    assert triples(graph) == WORK
-    [told] = graph.triple_attributes.values()
-    assert (told.weight, told.statements) == (2.5, ((("since", "1840"),),))
-    assert [(each.item_id, each.reason) for each in graph.failures] == [("a.csv:3", "not a weight")]
-
-
 def test_labels_in_other_languages_and_alternative_ones_are_further_names(tmp_path: Path) -> None:
     graph = imported(tmp_path, {"a.ttl": TURTLE})
     further = {(name, graph.names[row]) for name, row in graph.other_names}

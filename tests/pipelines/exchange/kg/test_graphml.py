@@ -66,26 +66,6 @@ def test_what_nano_graphrag_writes(tmp_path: Path) -> None:
     assert (entities["LONDON"].type, entities["LONDON"].degree) == ("GEO", 1)
 
 
-def test_what_lightrag_writes(tmp_path: Path) -> None:
-    made = nx.Graph()
-    made.add_node(
-        "Alex", entity_id="Alex", entity_type="person", description="Alex is.", source_id="chunk-a", file_path="a.txt"
-    )
-    made.add_node("Taylor", entity_id="Taylor", entity_type="person", description="", source_id="chunk-a", created_at=3)
-    made.add_node("Alone", entity_id="Alone", entity_type="category", description="No edge.", source_id="chunk-b")
-    made.add_edge(
-        "Alex", "Taylor", weight=2.0, description="One.<SEP>Two.", keywords="power,conflict", source_id="chunk-a"
-    )
-    nx.write_graphml(made, tmp_path / "graph_chunk_entity_relation.graphml")
-    graph = graph_of(tmp_path / "graph_chunk_entity_relation.graphml")
-    assert triples(graph) == {("Alex", "power,conflict", "Taylor")}
-    assert (only(graph.triple_attributes).weight, only(graph.triple_attributes).description) == (2.0, "One. Two.")
-    assert thing(graph, "Alex").types == ("person",)
-    assert thing(graph, "Alex").rows[0].details["file_path"] == "a.txt"
-    alone = next(each for each in known(graph).entities if each.name == "Alone")
-    assert (alone.description, alone.degree, alone.type) == ("No edge.", 0, "category")
-
-
 def test_what_igraph_networkx_gephi_and_yed_write(tmp_path: Path) -> None:
     made = igraph.Graph(directed=True)
     made.add_vertices(2, {"name": ["Ada", "Charles"], "born": [1815, 1791]})

@@ -20,19 +20,6 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
-FILM_TRIPLES = {
-    ("Heat", "directed_by", "Michael Mann"),
-    ("Heat", "starred", "Al Pacino"),
-    ("Ali", "directed_by", "Michael Mann"),
-}
-
-
-def test_names_that_are_one_name_are_one_thing_under_the_most_frequent_form(tmp_path: Path) -> None:
-    lines = "heat\ta\tX\nHeat\tb\tX\nHeat\tc\tx\nHeat\tc\tX\n"
-    graph = graph_of(written(tmp_path / "a.tsv", lines))
-    assert triples(graph) == {("Heat", "a", "X"), ("Heat", "b", "X"), ("Heat", "c", "X")}
-
-
 def test_lines_that_are_no_triples_are_failures_and_name_their_line(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_bytes(
@@ -60,13 +47,6 @@ def test_labels_name_ids_and_two_ids_with_one_label_stay_two_things(tmp_path: Pa
         ("Paris", "country (P2)", "plain"),
     }
     assert [each.item_id for each in graph.failures] == ["labels.tsv:7"]
-
-
-def test_several_files_are_one_graph_whatever_their_order(tmp_path: Path) -> None:
-    first, second = written(tmp_path / "a.tsv", FILMS), written(tmp_path / "b.tsv", "Ali\tstarred\tWill Smith\n")
-    one, other = graph_of(first, second), graph_of(second, first)
-    assert triples(one) == triples(other) == FILM_TRIPLES | {("Ali", "starred", "Will Smith")}
-    assert one.names == other.names
 
 
 N_TRIPLES = r"""
@@ -102,42 +82,6 @@ def test_n_triples_with_literals_escapes_languages_and_blank_nodes(tmp_path: Pat
     assert graph.notes == ("1 texts of a.nt in other languages left out (kg.language is en)",)
     german = graph_of(tmp_path / "a.nt", language="de")
     assert ("Hitze", "tagline", "Eine Geschichte") in triples(german)
-
-
-_HEAT = {
-    ("Heat", "starred", "Al_Pacino"),
-    ("Heat", "year", "1995"),
-    ("Heat", "cut", "_:b0@a"),
-    ("_:b0@a", "minutes", "170"),
-}
-_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-
-
-@pytest.mark.parametrize(
-    ("ending", "text"),
-    [
-        (
-            ".ttl",
-            '@prefix x: <http://ex.org/>. x:Heat x:starred x:Al_Pacino; x:year 1995; x:cut [ x:minutes "170" ] .',
-        ),
-        (
-            ".rdf",
-            f'''<!DOCTYPE r [<!ENTITY x "http://ex.org/">]><rdf:RDF xmlns:rdf="{_RDF}" xmlns="http://ex.org/">
-            <rdf:Description rdf:about="&x;Heat"><starred rdf:resource="&x;Al_Pacino"/><year>1995</year>
-            <cut rdf:parseType="Resource"><minutes>170</minutes></cut></rdf:Description></rdf:RDF>''',
-        ),
-        (
-            ".jsonld",
-            """{"@context": {"@vocab": "http://ex.org/"}, "@id": "http://ex.org/Heat", "year": "1995",
-            "starred": {"@id": "http://ex.org/Al_Pacino"}, "cut": {"minutes": "170"}}""",
-        ),
-    ],
-)
-def test_documents_of_rdf(ending: str, text: str, tmp_path: Path) -> None:
-    graph = graph_of(written(tmp_path / f"a{ending}", "\ufeff" + text))
-    assert triples(graph) == {tuple(part.replace("@a", f"@a{ending}") for part in row) for row in _HEAT}
-    with pytest.raises(InputError, match="cannot be read"):
-        graph_of(written(tmp_path / f"b{ending}", text[:-3]))
 
 
 def test_a_hostile_depth_is_refused(tmp_path: Path) -> None:
@@ -265,14 +209,6 @@ def test_further_columns_that_a_header_names_are_qualifiers(tmp_path: Path) -> N
     assert told.statements == ((("start", "1990"), ("end", "1995")), (("start", "2001"),))
     commas = written(tmp_path / "a.csv", rows.replace("\t", ","))
     assert graph_of(commas).triple_attributes == graph.triple_attributes
-
-
-def test_json_lines_and_the_graphs_of_questions(tmp_path: Path) -> None:
-    rows = [["Heat", "starred", "Al Pacino"], {"id": "q", "graph": [["Heat", "in", "1995"], ["x", "y"]]}, {"graph": 1}]
-    path = written(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)) + "\n{\n")
-    graph = graph_of(path)
-    assert triples(graph) == {("Heat", "starred", "Al Pacino"), ("Heat", "in", "1995"), ("x", "connected to", "y")}
-    assert [each.item_id for each in graph.failures] == ["a.jsonl:3", "a.jsonl:4"]
 
 
 def test_what_cannot_be_read_at_all(tmp_path: Path) -> None:

@@ -45,17 +45,6 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_all_slides_have_is_left_out(path: Path) -> None:
-    show = pptx.Presentation(str(path))
-    numbered = show.slides[0].shapes.add_textbox(0, 0, 9, 9)
-    numbered.text_frame.text = "77"
-    properties = numbered._element.nvSpPr.nvPr
-    properties.append(properties.makeelement(properties.tag.replace("nvPr", "ph"), {"type": "sldNum"}))
-    plain = only_row(read_slides, path)
-    show.save(str(path))
-    assert only_row(read_slides, path) == plain
-
-
 def without(path: Path, name: str) -> None:
     with ZipFile(path) as archive:
         parts = {each: archive.read(each) for each in archive.namelist() if each != name}

@@ -162,24 +162,6 @@ def test_cells_merged_downwards_hold_for_all_their_rows_below_a_title(tmp_path: 
     )
 
 
-def test_a_workbook_of_libreoffice_is_read_alike(tmp_path: Path) -> None:
-    urn = "urn:oasis:names:tc:opendocument:xmlns"
-    cell = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
-    rows = ("".join(map(cell.format, row)) for row in (("City", "Rate"), ("Norbury", "480")))
-    cells = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
-    with zipfile.ZipFile(tmp_path / "a.ods", "w") as book:
-        book.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-        book.writestr("META-INF/manifest.xml", f'<m:manifest xmlns:m="{urn}:manifest:1.0"/>')
-        book.writestr(
-            "content.xml",
-            f'<office:document-content xmlns:office="{urn}:office:1.0" xmlns:text="{urn}:text:1.0" '
-            f'xmlns:table="{urn}:table:1.0"><office:body><office:spreadsheet><table:table table:name="Rates">{cells}'
-            "</table:table></office:spreadsheet></office:body></office:document-content>",
-        )
-    row = read(tmp_path / "a.ods")[0][""]
-    assert (row.text, row.places) == ("City: Norbury; Rate: 480", (Place(0, "sheet", "Rates", 0),))
-
-
 def test_titles_and_two_rows_of_names_stand_above_a_table(tmp_path: Path) -> None:
     rows: list[list[object]] = [
         ["Ferry fares"],
@@ -214,8 +196,3 @@ def test_titles_stand_above_the_names_of_a_csv_file(tmp_path: Path) -> None:
 def test_years_are_names_above_other_numbers(tmp_path: Path) -> None:
     [row] = read(saved(tmp_path / "a.xlsx", Rain=[["Town", 2023, 2024], ["Aster", 611, 702]]))[0].values()
     assert row.text == "Town: Aster; 2023: 611; 2024: 702"
-
-
-def test_a_column_of_numbers_without_a_name_is_no_title(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text(",milk\n0,4\n1,6\n")
-    assert read(tmp_path / "a.csv")[0][""].text == "milk: 4\n\nmilk: 6"

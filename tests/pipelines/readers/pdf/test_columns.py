@@ -41,16 +41,6 @@ def test_bullets_are_no_column(tmp_path: Path) -> None:
     assert sum(line.startswith("\u2022 ") for line in lines) == 6
 
 
-def test_three_columns_of_prose(tmp_path: Path) -> None:
-    canvas = Canvas(str(tmp_path / "a.pdf"), pagesize=(842, 595))
-    for at, column in enumerate((LEFT * 2, RIGHT * 2, [line.replace("ferry", "train") for line in RIGHT] * 2)):
-        for number, line in enumerate(column):
-            canvas.drawString(40 + 260 * at, 500 - 14 * number, line)
-    canvas.save()
-    text = read(tmp_path / "a.pdf")[0][""].text
-    assert text.index("twelve looms.") < text.index("The ferry") < text.rindex("The ferry") < text.index("The train")
-
-
 def test_rows_of_a_table_stay_together(tmp_path: Path) -> None:
     rows = [(f"Grade {number}", f"Room {number} on the upper floor of the old school") for number in range(8)]
     lines = draw(tmp_path / "a.pdf", rows, right=200).split("\n")

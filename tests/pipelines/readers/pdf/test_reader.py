@@ -83,11 +83,6 @@ def test_page_labels(path: Path) -> None:
     assert [place.label for place in row.places if place.kind == "page"] == ["i", "ii", "A-7"]
 
 
-@pytest.mark.parametrize("title", ["Microsoft Word - x.doc", "(anonymous).tex"])
-def test_titles_that_are_none(title: str, path: Path) -> None:
-    assert only_row(read_pdf, written(path, made(title=title))).title is None
-
-
 def test_encryption(path: Path) -> None:
     for password in ("", "secret"):
         writer = PdfWriter(clone_from=PdfReader(io.BytesIO(made())))
@@ -155,11 +150,6 @@ def drawing(number: int) -> bytes:
     return stream(b"/X Do " * 9, b"/Type/XObject/Subtype/Form/Resources<</XObject<</X %d 0 R>>>>" % number)
 
 
-def test_a_file_by_hand(path: Path) -> None:
-    assert only_row(read_pdf, written(path, by_hand())).text == "Hello world."
-    assert refusal(read_pdf, written(path, by_hand(o4=stream(b"[" * 1_000_000)))).reason == "no text"
-
-
 def test_words_that_only_their_places_set_apart_and_divided_words(path: Path) -> None:
     text = b"(The) Tj 25 0 Td (keeper) Tj 45 0 Td (of the light-) Tj -70 -14 Td (house sleeps.) Tj"
     content = stream(b"BT /F 12 Tf 10 700 Td " + text + b" ET")
@@ -191,15 +181,6 @@ def test_bookmarks_that_go_in_circles(path: Path) -> None:
         o31=b"<</Title(Elsewhere)/Next 31 0 R/First 31 0 R/Dest[3 0 R/Fit]>>",
     )
     assert only_row(read_pdf, written(path, content)).places[0].kind == "page"
-
-
-def test_a_bookmark_stands_at_its_line_and_not_at_one_that_begins_like_it(path: Path) -> None:
-    content = made(("Overview\nRisky things are old.\nRisks\nAll of them.", "Other things.\n2. Costs\nAre high."))
-    row = only_row(read_pdf, written(path, content))
-    assert [row.text[each.start :].split("\n")[0] for each in row.places if each.kind == "heading"] == [
-        "Risks",
-        "2. Costs",
-    ]
 
 
 def test_headings_of_pages_that_are_bookmarked_stay(path: Path) -> None:
@@ -249,13 +230,6 @@ def typeset(*lines: tuple[str, str, int], title: str = "") -> bytes:
 
 
 PROSE = ("The keeper opens the gate with a winch, and writes it down.", "Helvetica", 10)
-
-
-def test_the_largest_line_of_the_first_page_is_the_title_of_a_file_that_names_none(path: Path) -> None:
-    lines = (("Quay Almanac 7", "Helvetica", 9), ("Gates and Winches", "Helvetica", 20), *[PROSE] * 3)
-    assert only_row(read_pdf, written(path, typeset(*lines))).title == "Gates and Winches"
-    assert only_row(read_pdf, written(path, typeset(*lines, title="The Gate Book"))).title == "The Gate Book"
-    assert only_row(read_pdf, written(path, typeset(*[PROSE] * 3))).title is None
 
 
 def test_a_listing_is_fenced_with_its_indentation_and_a_typed_letter_is_none(path: Path) -> None:

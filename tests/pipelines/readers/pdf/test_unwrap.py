@@ -31,17 +31,6 @@ def test_divided_words() -> None:
     )
 
 
-def test_sentences_go_on_over_pages_and_pages_keep_their_beginnings() -> None:
-    flowing = flow([lines_of(FILLED), [], lines_of("goes on here.\nEnd."), lines_of("A new page.")], [()] * 4)
-    assert flowing.text == f"{FILLED} goes on here.\nEnd.\n\nA new page."
-    assert [None if start is None else flowing.text[start:][:4] for start in flowing.starts] == [
-        "This",
-        None,
-        "goes",
-        "A ne",
-    ]
-
-
 def test_ligatures_leaders_and_noise() -> None:
     assert lines_of("of\ufb01ce  \x01of\u200b\n\n  1 Title . . . . . . . . 7\n") == ["office of", "1 Title ... 7"]
 

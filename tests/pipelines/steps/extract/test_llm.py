@@ -18,7 +18,7 @@ from conspectus.prompts.replies.records import COMPLETE, ClaimRecord, RelationRe
 from conspectus.prompts.replies.structured import Retried, Retrying
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.memo import Memo
-from conspectus.storage.records import Chunk, Document, Failure, Place
+from conspectus.storage.records import Chunk, Failure
 from conspectus.storage.settings import ExtractionSettings, LlmSettings
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults
@@ -100,17 +100,6 @@ def test_three_replies_of_a_gleaning_keep_every_record_of_each() -> None:
         assert [bool(body.get("response_format")) for body in bodies] == [False, True, False, True, False]
 
 
-def test_title_and_headings_stand_above_the_passage() -> None:
-    places = (Place(0, "heading", "Childhood", 1), Place(20, "heading", "School", 2))
-    document = Document("d", "Ada Lovelace", "", TEXT, {}, len(TEXT), "", places)
-    chunk = Chunk("c", "d", 0, 30, 30 + len(TEXT), TEXT, 9)
-    with FakeServer(scripted(reply(entity("Ada Lovelace")), "<|COMPLETE|>", more="No")) as server:
-        settings = ExtractionSettings(claims=True)
-        asyncio.run(extract_chunks([document], [chunk], settings, client(server)))
-        prompts = [prompt_of(each.body) for each in server.requests if each.body]
-        assert all("Title: Ada Lovelace\nSection: Childhood: School\n<text>" in prompt for prompt in prompts)
-
-
 def test_equal_texts_are_asked_for_once_and_fail_each() -> None:
     with FakeServer(scripted("I cannot.", "I cannot.", more="No")) as server:
         found, failures = extract(server, TEXT, "Another text.", TEXT)
@@ -120,17 +109,6 @@ def test_equal_texts_are_asked_for_once_and_fail_each() -> None:
             ("extract", id_, "lost record") for id_ in ("c000", "c001", "c002")
         ]
         assert failures[0].detail == "it holds no record: I cannot."
-
-
-def test_one_chunk_that_fails_harms_no_other() -> None:
-    faults = Faults(script={"poison": "500"})
-    with FakeServer(scripted(reply(entity("Ada Lovelace")), more="No"), faults=faults) as server:
-        found, failures = extract(server, *(f"Text {i}." for i in range(20)), "poison", "Last text.")
-        assert [len(each.entities) for each in found] == [1] * 20 + [0, 1]
-        (failure,) = failures
-        assert (failure.stage, failure.item_id) == ("extract", "c020")
-        assert failure.reason == "the call of step extract failed"
-        assert "gave up after 2 tries" in failure.detail
 
 
 @pytest.mark.parametrize(("where", "step"), [("Answer Yes or No", "glean_check"), ("missed many records", "glean")])

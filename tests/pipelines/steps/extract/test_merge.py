@@ -48,23 +48,6 @@ def test_a_title_is_found_in_other_documents_also_without_its_parenthesis(
     assert {each.surface for each in novel if each.match == "alias"} == {"The Oak House"}
 
 
-def test_a_longer_known_name_hides_the_shorter_inside_it(knowledge: Knowledge) -> None:
-    inside = [
-        each
-        for each in knowledge.mentions
-        if each.entity_id == id_of("Oxford") and each.surface == "Oxford" and each.start is not None
-    ]
-    text = samples.PASSAGES["Oxford"]
-    assert text.index("University of Oxford") + len("University of ") not in {each.start for each in inside}
-
-
-def test_a_relation_of_a_dropped_or_covered_phrase_goes_to_the_name_that_stands_there(
-    knowledge: Knowledge,
-) -> None:
-    stated = {(each.source_id, each.predicate, each.target_id) for each in knowledge.relations}
-    assert (id_of("Paul Marlow"), "is", id_of("English novelist")) in stated
-
-
 def one_chunk(text: str, *, title: str = "") -> tuple[list[Document], list[Chunk]]:
     document = Document("d", title, "d.txt", text, {}, len(text), "")
     return [document], [Chunk("k", "d", 0, 0, len(text), text, 9)]
@@ -80,16 +63,6 @@ def test_a_noun_phrase_needs_a_second_place_or_a_statement() -> None:
     }  # fmt: skip
     unstated = replace(stated, triples=())
     assert {each.name for each in merge(documents, chunks, [unstated]).entities} == {"old barn"}
-
-
-def test_a_lone_short_or_lower_case_word_is_not_looked_for() -> None:
-    first, second = "He flew with Ed and watched Speed.", "The speed of it: Ed did not see the film Speed."
-    documents = [Document(id_, "", id_, text, {}, len(text), "") for id_, text in (("a", first), ("b", second))]
-    chunks = [Chunk(each.id, each.id, 0, 0, each.n_chars, each.text, 9) for each in documents]
-    phrases = (Phrase(13, 15, "Ed", "PERSON"), Phrase(28, 33, "Speed", "WORK_OF_ART"))
-    found = merge(documents, chunks, [Annotation(phrases, ()), Annotation((), ())])
-    elsewhere = {(each.surface, each.start) for each in found.mentions if each.chunk_id == "b"}
-    assert elsewhere == {("Speed", second.index("Speed"))}
 
 
 _CHUNKS = [Chunk(f"c{number}", f"d{number // 2}", 0, 0, 9, "", 1) for number in range(4)]

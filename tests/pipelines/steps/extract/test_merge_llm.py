@@ -161,14 +161,6 @@ def test_the_evidence_of_a_relation_is_the_sentence_that_names_both_ends(made: M
     assert evidence[engine, "c0"] == (None, None, "chunk", "", "Charles Babbage built it.")
 
 
-def test_claims_point_at_their_words(made: ModelKnowledge) -> None:
-    (made_claim,) = made.claims
-    start = ADA.index("ADA")
-    assert (made_claim.subject_id, made_claim.object_id) == (id_of("Ada Lovelace"), id_of("Royal Society"))
-    assert (made_claim.status, made_claim.start_date, made_claim.end_date) == ("TRUE", "1843", None)
-    assert (made_claim.chunk_id, made_claim.start, made_claim.end) == ("c0", start, len(ADA))
-
-
 @pytest.mark.parametrize(
     ("quote", "span"),
     [("built an engine", (12, 27)), ("He had\nbuilt “an” engine", (5, 27)), ("He sold it.", None), (None, None)],
@@ -197,21 +189,6 @@ def test_what_names_nothing_is_a_row_of_failures() -> None:
         "the relationship joins 'Ada' with itself: the same",
         "the subject '\\u200b' of the claim has no name: \u200b did it.",
     ]
-
-
-def test_short_names_and_names_inside_names_are_found_in_their_own_chunk_only() -> None:
-    made = merged(
-        {
-            "0": (
-                "The University of Oxford and Al.",
-                found(person("University of Oxford"), person("Oxford"), person("Al")),
-            ),
-            "1": ("Al is in the University of Oxford.", found()),
-        }
-    )
-    assert places(made, "Al") == {("c0", 29, "exact", "Al")}
-    assert places(made, "Oxford") == {("c0", 18, "exact", "Oxford")}
-    assert {each[0] for each in places(made, "University of Oxford")} == {"c0", "c1"}
 
 
 def test_what_overlapping_chunks_both_state_counts_once() -> None:

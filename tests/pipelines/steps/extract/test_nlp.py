@@ -47,13 +47,6 @@ def chunk(id_: str, text: str) -> Chunk:
     return Chunk(id_, "d", 0, 0, len(text), text, 1)
 
 
-def test_annotations_are_the_annotators_in_the_order_of_the_chunks(chunks: list[Chunk], memo: Memo) -> None:
-    found, failures = annotate_chunks(chunks, SPACY, memo, RunHere(), 2)
-    assert found == samples.annotations(chunks)
-    assert not failures
-    assert any(each.triples for each in found)
-
-
 def test_only_new_texts_are_worked_on_each_once(chunks: list[Chunk], memo: Memo) -> None:
     annotate_chunks(chunks[:4], REGEX, memo, RunHere(), 64)
     runner = Watched()

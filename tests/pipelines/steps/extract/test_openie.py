@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,11 +16,10 @@ from conspectus.pipelines.steps.extract.openie import (
     usable,
 )
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.replies.structured import Retried, Retrying
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Entity, Failure, Mention, Relation
 from conspectus.storage.settings import LlmSettings
-from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation, Phrase, Triple
+from conspectus.storage.text.nlp import NAME, Annotation, Phrase, Triple
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
 from tests.tags import prompt_of
@@ -58,24 +56,6 @@ FOUND = extraction(
     ["Ada Maule", "Mora", "1871"], ("Ada Maule", "was born in", "Mora"), ("Ada Maule", "ran", "old mill"),
     ("Ada Maule", "ran", "Tarn mill"),
 )  # fmt: skip
-
-
-def test_names_and_phrases_stand_where_the_text_has_them() -> None:
-    knowledge = merged([Annotated(MAULE, FOUND)])
-    assert {each.name: each.type for each in knowledge.entities} == {
-        "Ada Maule": NAME,
-        "Mora": NAME,
-        "1871": NAME,
-        "old mill": CONCEPT,
-        "Tarn mill": CONCEPT,
-    }
-    for name in ("Ada Maule", "Mora", "Tarn mill"):
-        (mention,) = mentions(knowledge, entity(knowledge, name))
-        assert (mention.match, mention.surface) == ("exact", name)
-        assert MAULE.text[mention.start : mention.end] == name
-    for name in ("1871", "old mill"):
-        (mention,) = mentions(knowledge, entity(knowledge, name))
-        assert (mention.match, mention.start, mention.end) == ("chunk", None, None)
 
 
 def test_a_triple_points_at_the_sentence_that_names_both_ends() -> None:
@@ -205,18 +185,3 @@ def test_one_call_that_fails_leaves_the_other(ner: Said, triples: Said, left: Op
     assert found == [left]
     assert failure.reason == f"the call of step {step} failed"
     assert failure.detail
-
-
-def test_only_a_reply_that_lost_something_is_asked_for_again(tmp_path: Path) -> None:
-    broken = {"triples": [["Ada Maule", "left"]]}
-    with FakeServer(saying(triples=broken)) as server:
-        memo = Memo(tmp_path / "memo.sqlite")
-        _, failures = asyncio.run(extract_open([], chunks_of(TEXT), client(server, memo)))
-        assert len(failures) == 1
-    with FakeServer(saying()) as server:
-        retrying = Retrying(client(server, memo))
-        assert asyncio.run(extract_open([], chunks_of(TEXT), retrying)) == ([WHOLE], [])
-        assert retrying.retried == Retried(asked=1, healed=1)
-        assert len(prompts(server)) == 1
-        assert asyncio.run(extract_open([], chunks_of(TEXT), client(server, memo))) == ([WHOLE], [])
-        assert len(prompts(server)) == 1

@@ -8,7 +8,7 @@ from conspectus.pipelines.steps.extract.candidates import candidates
 from conspectus.pipelines.steps.extract.clauses import with_clauses
 from conspectus.pipelines.steps.extract.find_names import known_names
 from conspectus.pipelines.steps.extract.seen_phrases import SeenPhrases
-from conspectus.pipelines.steps.extract.termhood import WordStatistics, c_values_of
+from conspectus.pipelines.steps.extract.termhood import WordStatistics
 from conspectus.pipelines.steps.extract.terms import choose_terms
 from conspectus.pipelines.steps.extract.word_counts import WordCounts, folded
 from conspectus.storage.records import Chunk, Document, Place
@@ -61,15 +61,6 @@ def test_a_heading_makes_a_term_of_a_phrase_that_is_said_once() -> None:
     assert chosen(texts, ("stern", CONCEPT), ("number", CONCEPT), documents=(page,)) == {"stern": CONCEPT}
 
 
-def test_a_name_has_one_type_by_majority() -> None:
-    texts = ["Merle sails.", "Merle rests. We saw Merle.", "They met Merle."]
-    chunks = [chunk(str(number), text) for number, text in enumerate(texts)]
-    kinds = ("ORG", "PERSON", "PERSON")
-    annotations = [seen(text, ("Merle", kind)) for text, kind in zip(texts, kinds, strict=True)]
-    found = choose_terms(chunks, annotations, ["en"] * 3)
-    assert {phrase.type for annotation in found for phrase in annotation.phrases} == {"PERSON"}
-
-
 def test_plural_and_singular_are_one_term_in_each_language() -> None:
     texts = ["The sluice gates leak. A sluice gate leaks.", "Sluice gates are painted.", "The sluice gate."]
     phrases = (("sluice gates", CONCEPT), ("Sluice gates", CONCEPT), ("sluice gate", CONCEPT))
@@ -108,50 +99,12 @@ def test_in_a_technical_corpus_a_person_needs_evidence() -> None:
     assert (kinds["Winch"], kinds["Sluice"], kinds["Merle Osk"]) == (NAME, NAME, "PERSON")
 
 
-def test_c_value_counts_a_part_of_a_longer_phrase_less() -> None:
-    gate, sluice_gate = c_values_of({"gate": 0, "sluice gate": 1}, [0, 5], [("gate", 0), ("sluice gate", 5)])
-    assert gate == 0
-    assert sluice_gate > 5
-
-
-def test_of_the_names_of_a_table_the_most_frequent_stay() -> None:
-    names = [f"{first}{last}" for first in "BCDFG" for last in ("ala", "olo", "uru", "eme")]
-    texts = [" ".join(names), " ".join(names[:6]), " ".join(names[-6:])]
-    chunks = [chunk(str(number), text) for number, text in enumerate(texts)]
-    phrases = [(name, "PERSON") for name in names]
-    first, *others = choose_terms(chunks, [seen(text, *phrases) for text in texts], ["en"] * 3)
-    assert [phrase.text for phrase in first.phrases] == names[:6] + names[-6:]
-    assert [len(other.phrases) for other in others] == [6, 6]
-
-
-def test_numbers_markup_and_references_are_no_candidates() -> None:
-    text = "Section 3.2 and 257 Fig and x[3] = 5 and the old sluice gate and RAISE(IGNORE here"
-    phrases = [(each, NAME) for each in ("Section 3.2", "257", "x[3] = 5", "RAISE(IGNORE")]
-    found = candidates(text, seen(text, *phrases, ("the old sluice gate", CONCEPT)), "en", frozenset())
-    assert [phrase.text for phrase in found.phrases] == ["old sluice gate"]
-
-
-def test_names_and_terms_that_begin_like_a_part_of_a_document_are_candidates() -> None:
-    text = "Stephen Lineham wrote Notepad near Parthen about the page cache in Figure 3a, Part II and Steps 4 to 6."
-    phrases = [
-        (each, NAME) for each in ("Stephen Lineham", "Notepad", "Parthen", "Figure 3a", "Part II", "Steps 4 to 6")
-    ]
-    found = candidates(text, seen(text, *phrases, ("page cache", CONCEPT)), "en", frozenset())
-    assert [phrase.text for phrase in found.phrases] == ["Stephen Lineham", "Notepad", "Parthen", "page cache"]
-
-
 def test_a_phrase_about_one_identifier_is_the_identifier_also_in_triples() -> None:
     text = "The --open-gate option moves the sluice."
     option, sluice = Phrase(0, 22, "The --open-gate option", CONCEPT), Phrase(29, 39, "the sluice", CONCEPT)
     found = candidates(text, Annotation((option, sluice), (Triple(option, "move", sluice, 0, 40),)), "en", frozenset())
     (triple,) = found.triples
     assert (triple.subject.text, triple.subject.type, triple.object.text) == ("--open-gate", "OPTION", "sluice")
-
-
-def test_function_words_of_the_language_are_no_names() -> None:
-    text = "Sie öffnen das Tor. Der Wärter öffnet Sie."
-    found = candidates(text, seen(text, ("Sie", NAME), ("Der Wärter", NAME)), "de", frozenset({"der", "sie"}))
-    assert [phrase.text for phrase in found.phrases] == ["Wärter"]
 
 
 def test_identifiers_are_told_from_words_and_pieces_of_addresses_are_none() -> None:
@@ -298,9 +251,3 @@ def test_a_plain_clause_states_something(language: str, text: str, names: tuple[
 )
 def test_another_clause_states_nothing(text: str) -> None:
     assert stated(text, "de", "Wärter", "Tor") == []
-
-
-def test_what_a_tagger_stated_stays() -> None:
-    one, other = Phrase(0, 6, "Wärter", CONCEPT), Phrase(18, 21, "Tor", CONCEPT)
-    annotation = Annotation((one, other), (Triple(one, "open", other, 0, 22),))
-    assert with_clauses("Wärter öffnet das Tor.", annotation, "de") is annotation

@@ -1,8 +1,6 @@
 """Extractive reports: their sentences, and their titles."""
 
 import random
-from collections import defaultdict
-from dataclasses import replace
 from math import log, log2
 from unittest.mock import patch
 
@@ -16,7 +14,6 @@ from conspectus.query.context import Context
 from conspectus.storage.arrays import Rows
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Place, Report
 from conspectus.storage.text.names import words
-from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,24 +77,6 @@ def test_each_finding_is_a_sentence_of_the_documents_about_members(
             assert set(finding.summary.split(", ")) & {part for name in naming for part in name.split(", ")}
 
 
-def test_what_a_report_says_of_itself(reports: list[Report], context: Context) -> None:
-    communities = {each.id: each for each in context.index.rows(Community)}
-    names = defaultdict(set)
-    for each in context.index.rows(Entity):
-        names[each.id].add(each.name)
-    for report in reports[:40]:
-        community = communities[report.community_id]
-        said = [each.explanation for each in report.findings]
-        assert report.full_text == "\n".join([f"# {report.title}", "", *(f"- {each}" for each in said)])
-        assert report.summary == said[0]
-        assert len(set(said)) == len(said)
-        assert report.n_tokens == count_tokens(report.full_text)
-        share = np.log1p(len(community.chunk_ids)) / np.log1p(2 ** np.ceil(np.log2(len(context.chunks))))
-        assert report.rating == round(10 * share, 2)
-        assert 0 <= report.rating <= 10
-        assert any(report.title.startswith(name) for id_ in community.entity_ids for name in names[id_])
-
-
 @pytest.mark.parametrize("most", [40, 100, 150])
 def test_no_report_is_longer_than_allowed(most: int, context: Context, sentences: Sentences) -> None:
     with patch.multiple(extractive, MOST_TOKENS=most, FINDINGS=20):
@@ -108,33 +87,6 @@ def test_no_report_is_longer_than_allowed(most: int, context: Context, sentences
     with patch.multiple(extractive, MOST_TOKENS=most, FINDINGS=2):
         shorter = reports_of(context, sentences)
     assert max(len(each.findings) for each in shorter) == 2
-
-
-def test_names_come_before_noun_phrases_in_a_title(context: Context, sentences: Sentences) -> None:
-    some = [
-        Entity("1", "rain", "CONCEPT", ("CONCEPT",), "", 9, 0),
-        Entity("2", "Zoe", "PERSON", ("PERSON",), "", 2, 0),
-        Entity("3", "Ada", "PERSON", ("PERSON",), "", 1, 0),
-    ]
-    text = "Ada and Zoe walk in the rain."
-    one = Document("d", "", "d", text, {}, len(text), "")
-    chunk = Chunk("c", "d", 0, 0, len(text), text, 1)
-    places = {"1": 24, "2": 8, "3": 0}
-    mentions = [Mention(id_, "c", id_, None, at, at + 3, "exact", "", "") for id_, at in places.items()]
-    community = Community("k", 0, None, None, False, ("1", "2", "3"), (), ("c",), 3)
-    of = sentences_of([one], [chunk], mentions)
-    (report,) = report_communities([community], some, of, 1, 3)
-    assert report.title == "Ada, Zoe, rain"  # of equals, names first, then by the alphabet
-    assert report.findings[0].summary == "Zoe, Ada, rain"
-    assert report.rating == 10.0
-    carried = replace(community, id="l", level=1, same_as="k", parent_id="k")
-    assert len(report_communities([community, carried], some, of, 1, 3)) == 1
-
-
-def test_a_community_without_a_sentence_to_quote_has_no_report() -> None:
-    nobody = [Entity(id_, id_, "PERSON", ("PERSON",), "", 1, 0) for id_ in "123"]
-    community = Community("k", 0, None, None, False, ("1", "2", "3"), (), (), 3)
-    assert report_communities([community], nobody, sentences_of([], [], []), 0, 3) == []
 
 
 VOCABULARY = "the harbour master keeps ships lists lamps nets ropes and salt".split()
@@ -200,19 +152,6 @@ def test_it_is_what_the_definition_says(bags: list[list[str]], count: int, budge
     assert found == defined(sentences, members, count, budget)
     assert len(found) <= count
     assert len(found) == 1 or sum(sentences.n_tokens[row] + 1 for row in found) <= budget
-
-
-def test_nothing_is_said_twice_and_no_scrap_is_added() -> None:
-    sentences = made(
-        [
-            "Ada the harbour master keeps the lists of ships.",
-            "Ada the harbour master keeps the lists of ships all day.",
-            "Bo mends nets and ropes behind the salt house.",
-            "Well, nobody really knows.",
-        ]
-    )
-    ada, bo = np.array([0, 1, 3]), np.array([2])
-    assert sorted(most_telling(sentences, [ada, bo], 4, 200)) == [0, 2]
 
 
 HARBOUR = "The harbour has a crane. The crane lifts 12. The crane hook is new. The harbour sleeps. The harbour is old."

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from conspectus.pipelines.steps.reports.llm import StandIn, write_reports
@@ -33,16 +33,12 @@ from hypothesis import strategies as st
 
 from benchmarks.fake_server import FakeRequest, FakeServer, Faults, Recorded
 from tests.tags import inside, prompt_of
-from tests.waiting import LIMIT, Together
 
 CHUNKS = [
     Chunk("c1", "d", 0, 0, 60, "Ada met Bob in Paris. Cy came later; Ada left. Dee wrote it. ", 15),
     Chunk("c2", "d", 1, 60, 100, "Eve knew Fay. Gus knew Hal. Ida waited. ", 12),
 ]
 NAMES = "Ada Bob Cy Dee Eve Fay Gus Hal".split()
-
-
-Row = TypeVar("Row")
 
 
 def entity(name: str, degree: int = 1, description: str = "") -> Entity:
@@ -143,34 +139,6 @@ def test_what_a_prompt_shows() -> None:
         assert "The collection: about 2 passages, about 8 entities." in prompt_of(request.body)
 
 
-def test_elements_come_by_the_prominence_of_edges_and_the_unconnected_last() -> None:
-    of = elements([claim("Dee", "Dee won."), claim("Eve", "Eve lost.")])
-    found = of.of(["ada", "bob", "cy", "dee", "eve"], SMALL.relation_ids)
-    # Ada-Cy and Ada-Dee have 5 together, Ada-Bob and Cy-Dee 4: ties go by name.
-    named = [each.text.split(" (")[0] for each in found]
-    assert named == [
-        *("Ada", "Cy", "Ada -> Cy"),
-        *("Dee", "Dee", "Ada -> Dee"),
-        *("Bob", "Ada -> Bob"),
-        "Cy -> Dee",
-        *("Eve", "Eve"),
-    ]
-    assert [each.kind for each in found] == list("EERECRERREC")
-
-
-def test_no_record_fits() -> None:
-    with FakeServer(answer()) as server:
-        reports, failures = written(
-            [SMALL], elements(people=[entity(name, 1, "word " * 50) for name in NAMES]), model_of(server),
-            max_input_tokens=30,
-        )  # fmt: skip
-        assert reports == []
-        assert failures == [
-            Failure("report", "small", "no record fits into reports.max_input_tokens", "the community has no report")
-        ]
-        assert server.requests == []
-
-
 @pytest.mark.parametrize("size", [3, 4, 5])
 def test_the_least_size_and_each_community_once(size: int) -> None:
     carried = Community("again", 1, "small", "small", False, *_members(SMALL))
@@ -193,13 +161,6 @@ def test_on_the_coarsest_level_every_entity_is_shown_to_a_report() -> None:
         assert len(server.requests) == 2, "a pair is told of where its passage is"
         assert {report.community_id for report in reports} == {"small", "alone"}
         assert failures == []
-
-
-def test_claims_that_state_one_thing_are_one_record() -> None:
-    twice = [claim("Ada", "Ada won."), replace(claim("Ada", "She won it."), chunk_id="c1", start=0, end=5)]
-    assert [each.text for each in elements(twice).claims_of["ada"]] == ["Ada (EVENT, TRUE, 1900): Ada won. She won it."]
-    (record,) = elements(twice).claims_of["ada"]
-    assert {span.chunk_id for span in record.spans} == {"c1", "c2"}
 
 
 def test_a_graph_without_documents_has_reports_that_cite_no_place() -> None:
@@ -246,16 +207,6 @@ def of_part(request: FakeRequest) -> str:
 def root_prompt(server: FakeServer) -> str:
     (found,) = [text for text in map(sent, server.requests) if len(set(re.findall(r"P(\d)", text))) > 1]
     return found
-
-
-def test_a_community_that_fits_is_reported_from_its_elements() -> None:
-    communities, of = hierarchy([3, 5, 4])
-    with FakeServer(of_part) as server:
-        server.change(latency=Together(server, 4))
-        reports, failures = written(communities, of, model_of(server))
-        assert (len(reports), failures) == (4, [])
-        assert "[S1]" not in root_prompt(server)
-        assert server.measures.in_flight_peak == 4, "nobody waits"
 
 
 def test_the_largest_part_is_substituted_first_and_no_more_than_needed() -> None:
@@ -316,46 +267,6 @@ def test_many_reports_are_shortened_before_any_is_left_out() -> None:
         whole = re.findall(r"^\[S(\d)\.1\] ", text, re.M)
         assert whole == [str(i + 1) for i in range(len(whole))]
         assert 0 < len(whole) < 8
-
-
-def test_a_parent_waits_for_its_own_parts_only() -> None:
-    communities, of = hierarchy([4, 4])
-    people = [entity(name) for name in ("Slow", "Snail", "Sloth")]
-    of = Elements(
-        [*of.entities, *people],
-        [relation("P0x0", "P1x0"), relation("P0x0", "P0x1"), relation("P1x0", "P1x1"), relation("Slow", "Snail")],
-        [],
-        [],
-        CHUNKS,
-    )
-    ties = {
-        "part0": ["p0x0-p0x1"],
-        "part1": ["p1x0-p1x1"],
-        "root": ["p0x0-p1x0", "p0x0-p0x1", "p1x0-p1x1"],
-    }
-    communities = [
-        Community(
-            each.id, each.level, each.parent_id, None, False, each.entity_ids, tuple(ties[each.id]), each.chunk_ids, 4
-        )
-        for each in communities
-    ]
-    slow = community("slow", ["Slow", "Snail", "Sloth"], ["slow-snail"], 1, "other")
-    with FakeServer(of_part, latency=lambda request: 1.0 if "Snail" in request.prompt else 0.05) as server:
-        reports, _ = written(
-            [*communities, slow, community("other", ["Slow", "Snail"])], of, model_of(server), max_input_tokens=220
-        )
-        assert len(reports) == 4
-        requests = {_about(sent(each)): each for each in server.requests}
-        assert set(requests) == {"P0", "P1", "root", "slow"}
-        root, parts = requests["root"], [requests["P0"], requests["P1"]]
-        assert all(part.replied is not None and part.replied <= root.arrived for part in parts)
-        assert requests["slow"].replied is not None
-        assert root.arrived < requests["slow"].replied, "a stranger's part of the same level"
-
-
-def _about(text: str) -> str:
-    parts = sorted(set(re.findall(r"P\d", text)))
-    return "slow" if not parts else parts[0] if len(parts) == 1 else "root"
 
 
 def test_a_report_that_fails_leaves_its_parent_the_elements() -> None:
@@ -507,20 +418,3 @@ def test_a_model_that_cannot_write_reports_is_not_asked_for_all(chance: int | No
     assert len(reports) in usable
     assert 40 in usable or 10 <= model.calls <= 16
     assert len({each.item_id for each in failures}) == 40 - len(reports), "each loss is a row"
-
-
-def test_a_report_waits_for_its_own_descriptions_only() -> None:
-    communities, of = hierarchy([4, 4])
-    parts = [replace(each, parent_id=None) for each in communities if each.level]
-
-    async def write(server: FakeServer) -> list[Report]:
-        async def ready(ids: Sequence[str]) -> None:
-            while "p0x0" in ids and not server.requests:
-                await asyncio.sleep(0.01)
-
-        made, _ = await write_reports(parts, of, model_of(server), ReportSettings(), ready=ready)
-        return made
-
-    with FakeServer(of_part) as server:
-        assert len(asyncio.run(asyncio.wait_for(write(server), LIMIT))) == 2
-        assert [_about(sent(each)) for each in server.requests] == ["P1", "P0"]

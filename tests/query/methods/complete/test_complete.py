@@ -286,12 +286,6 @@ def test_what_no_row_of_a_table_says_is_declined(question: str, said: str, tmp_p
     assert answer.known == ("second" in question)
 
 
-def test_a_column_that_is_given_is_not_asked_for(tmp_path: Path) -> None:
-    slots = "# Tests\n\n| Name | Slot |\n| --- | --- |\n| Raimund | 14:48 |\n| Hedda | 13:00 |\n| Ilse | 16:00 |\n"
-    answer = asked_of(tmp_path, "Who has the slot at 14:48?", slots_md=slots)
-    assert "Raimund" in answer.text
-
-
 def test_the_title_of_an_article_does_not_name_the_rows_of_its_table(tmp_path: Path) -> None:
     text = "# Nails of copper on the roofs of slate\n\n| Nail | Loss |\n| --- | --- |\n| Copper | 2 |\n| Steel | 61 |\n"
     answer = asked_of(tmp_path, "How many roofs are there?", article_md=text)

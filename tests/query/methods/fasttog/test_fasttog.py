@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
-from conspectus.query.methods.fasttog.local_search import CommunityCandidate
-from conspectus.query.methods.fasttog.text import Graph2Text, join_statements, linearised, open_graph2text
+from conspectus.query.methods.fasttog.text import linearised, open_graph2text
 from conspectus.query.types import Answer
 from conspectus.query.walk.graph import open_graph
 
@@ -157,21 +155,6 @@ def test_what_leads_no_further_ends_a_chain_with_a_reason(
     assert answer.usage.depth == 1
 
 
-@pytest.mark.parametrize("reply", ["no idea", '{"picks": []}', FakeReply("", status=500)])
-def test_nothing_picked_at_the_start_goes_to_the_fallback(
-    reply: str | FakeReply, films_index: Context, memo: Path
-) -> None:
-    with served(films_index, memo, rules(start=reply)) as (context, server):
-        answer = ask(context, ["Grey Heron"])
-        asked = prompts(server)
-    unusable = reply in ("", "no idea", '{"picks": [99]}')
-    assert len(asked) == 2 + unusable, "what cannot be used is asked for once more"
-    assert not any(REASON in each for each in asked)
-    assert answer.text == f"Atlantis {UNVERIFIED}", "what the model knows is marked"
-    assert not answer.known
-    assert answer.usage.depth == 0
-
-
 def test_without_own_knowledge_there_is_no_fallback(films_index: Context, memo: Path) -> None:
     with served(films_index, memo, rules(start='{"picks": []}'), walk={"own_knowledge": False}) as (context, server):
         answer = ask(context, ["Grey Heron"])
@@ -200,22 +183,6 @@ def test_without_a_model_closeness_decides(films_index: Context) -> None:
     assert answer.usage.depth <= 2
     starred = ask(films_index, ["Grey Heron"], "Who starred in Grey Heron?")
     assert set(starred.names) == {"Otto Brand", "Lena Fisk"}, "all that are as good"
-
-
-class CountingWriter:
-    """Writes how many triples there are."""
-
-    def write(self, communities: object) -> list[str]:
-        return ["" if len(each) == 1 else f"{len(each)} facts" for each in communities]  # type: ignore[attr-defined]
-
-
-def test_a_community_is_one_statement(films_index: Context) -> None:
-    graph = open_graph(films_index)
-    some = [CommunityCandidate((1,), (), (0,), 0.0, (0,)), CommunityCandidate((1, 2), (1,), (0,), 0.0, (0,))]
-    told = Graph2Text(graph, CountingWriter()).statements(some)
-    assert told[0] == ()
-    assert [(each.text, each.relations) for each in told[1]] == [("2 facts", (0, 1))]
-    assert join_statements(told[1]) == "2 facts."
 
 
 def test_prompts_hold_what_the_model_wrote_and_its_facts_can_be_cited(

@@ -9,11 +9,10 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import dynamic
-from conspectus.query.methods.graphrag.dynamic import Descent, DynamicReports, ReportHierarchy, hierarchy_of
+from conspectus.query.methods.graphrag.dynamic import Descent, DynamicReports, ReportHierarchy
 from conspectus.query.methods.graphrag.map_input import Selected
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Community, Report
-from conspectus.storage.tables import arrow_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -117,14 +116,3 @@ def test_no_entity_is_covered_by_two_of_what_is_selected(
         assert not set(hierarchy.children.get(id_, ())) & relevant, "its parts would have taken its place"
     if relevant and reported == set(ids):
         assert selected, "where nothing is relevant so far, all of the next level is looked at"
-
-
-def test_communities_that_stand_again_are_one(context: Context) -> None:
-    communities = context.index.rows(Community)
-    hierarchy = hierarchy_of(arrow_of(Community, communities, ["id", "parent_id", "same_as"]))
-    of = {each.id: set(each.entity_ids) for each in communities}
-    assert set(hierarchy.parent) == {each.id for each in communities if each.same_as is None}
-    assert set(hierarchy.roots) == {each.id for each in communities if each.level == 0}
-    for id_, parts in hierarchy.children.items():
-        assert set().union(*(of[each] for each in parts)) == of[id_]
-        assert sum(len(of[each]) for each in parts) == len(of[id_])

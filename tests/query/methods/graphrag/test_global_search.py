@@ -61,25 +61,6 @@ def test_every_unit_is_shown_once_and_no_window_passes_its_limit(method: str, co
     assert answer.usage.calls + answer.usage.remembered == len(windows) + 1
 
 
-def test_zeros_are_dropped_and_the_rest_is_ordered_by_score(context: Context, tmp_path: Path) -> None:
-    turn = count()
-
-    def note(request: FakeRequest) -> str:
-        number = next(turn)
-        return notes((f"Point {number}.", 10 + number, [1]), (f"Zero {number}.", 0, [1]), (f"High {number}.", 90, [1]))
-
-    with served(context, tmp_path, rules(note), context_tokens=2000) as (opened, server):
-        answer = ask(opened)
-        (reduce,) = sent(server, REDUCE)
-        calls = next(turn)
-    lines = [line.split(". [")[0] for line in shown(reduce).splitlines()]
-    assert lines[:calls] == sorted(f"- (score 90) High {number}" for number in range(calls))
-    assert lines[calls:] == [f"- (score {10 + number}) Point {number}" for number in reversed(range(calls))]
-    assert f"{calls} of score zero" in str(answer.trace)
-    assert answer.evidence.reports[0].score == 90
-    assert len(answer.evidence.reports) == calls
-
-
 def test_citations_are_places_in_the_documents_and_what_is_said_is_the_answer(context: Context, tmp_path: Path) -> None:
     note = notes(("One.", 80, [1, 2]), ("Two.", 70, [2, 3, 777]), ("Baseless.", 99, [888]), ("Nothing.", 98, []))
     reply = "It is one [1]. It is two. [2][99] A third one [0], and [1, 3].\n"

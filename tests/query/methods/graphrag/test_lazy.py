@@ -80,14 +80,6 @@ def test_the_calls_keep_to_their_bound(isles: Context, tmp_path: Path, budget: i
     assert calls["all"] <= 1 + -(-budget // 10) + calls[MAPS] + 1
 
 
-def test_nothing_relevant_ends_the_search_early(isles: Context, tmp_path: Path) -> None:
-    nothing = [Rule('{"questions": []}', ASKS), Rule('{"passages": []}', TESTS)]
-    with FakeServer(nothing) as server:
-        answer, calls = asked(isles, server, tmp_path, budget=1000)
-    assert calls["all"] == calls[ASKS] + calls[TESTS], "there is nothing to take claims from"
-    assert not answer.known
-
-
 def test_tests_that_fail_lose_nothing_and_all_failing_is_told(isles: Context, tmp_path: Path) -> None:
     failing = [rules()[0], Rule("I cannot.", TESTS), *rules()[2:]]
     with FakeServer(failing) as server, pytest.raises(Exception, match="names none of the items"):

@@ -13,7 +13,7 @@ from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import local
 from conspectus.query.methods.graphrag.local import LocalContext, LocalRetriever, find_context
 from conspectus.query.types import Answer
-from conspectus.storage.records import Chunk, Claim
+from conspectus.storage.records import Chunk
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,17 +71,6 @@ def test_the_budget_and_its_shares_are_never_exceeded(
         assert found.text.count(f"[{number}]") >= 1
         assert each.unit.statements()
     assert sum(int(kept) for kept, *_ in sections) == len(found.units)
-
-
-def test_claims_are_shown_with_whether_they_hold_and_when(harbour: Context) -> None:
-    found = find_context(harbour, QUESTION)
-    (number,) = numbers(found, Claim)
-    assert (
-        f"[{number}] Otto Brand, Harbour Bank (theft, SUSPECTED, 1920): "
-        "Mary Quill said that Otto Brand took money of the Harbour Bank." in found.text
-    )
-    (stated,) = found.units[number - 1].unit.statements()
-    assert stated.text == "He took money of the Harbour Bank, Mary Quill said."
 
 
 def test_a_question_and_its_answer(harbour: Context, tmp_path: Path) -> None:

@@ -9,17 +9,14 @@ import conspectus
 import pytest
 from conspectus import Index as Conspectus
 from conspectus.query.abstention import NO_ANSWER
-from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
 from conspectus.query.conversation.history import Conversation
 from conspectus.query.conversation.session import append_turn, read_session
 from conspectus.query.menu import METHODS, find_retriever
-from conspectus.query.methods.gretriever import retrieval
-from conspectus.query.methods.gretriever.retrieval import kept_of, retrieve_subgraph
+from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.methods.gretriever.triples import nearest_triples, triple_line
 from conspectus.query.types import Answer
-from conspectus.query.types.subgraph import MOST, NO_PRIZES, CarriedPrizes, RetrievedSubgraph, decayed
-from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
+from conspectus.query.types.subgraph import MOST, NO_PRIZES, CarriedPrizes, decayed
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.errors import InputError
 from conspectus.storage.records import Relation
@@ -44,32 +41,6 @@ def with_settings(context: Context, **keys: object) -> Context:
 
 def said(answer: str = "It is a drama.", **more: object) -> str:
     return json.dumps({"answer": answer, "names": ["drama"], "nodes": [0], "edges": [0]} | more)
-
-
-def test_the_subgraph_is_around_what_the_question_names(films_index: Context) -> None:
-    found = retrieve_subgraph(films_index, QUESTION).subgraph
-    assert found.text.nodes[0] == "Grey Heron"
-    assert "Drama" in found.text.nodes
-    assert found.node_prizes[0] == 3.0
-    assert len(found.nodes) == len(found.text.nodes) == len(found.node_prizes)
-    assert len(found.relations) == len(found.text.edges) == len(found.edge_prizes)
-    graph = open_graph(films_index)
-    for row, edge in zip(found.relations, found.text.edges, strict=True):
-        assert graph.names[graph.sources[row]].replace("_", " ") == found.text.nodes[edge.source]
-        assert graph.names[graph.targets[row]].replace("_", " ") == found.text.nodes[edge.target]
-
-
-def test_settings_decide_on_its_size(films_index: Context) -> None:
-    bare = {"top_k_nodes": 1, "fill": False}
-    few = retrieve_subgraph(with_settings(films_index, top_k_edges=1, **bare), QUESTION).subgraph
-    many = retrieve_subgraph(with_settings(films_index, top_k_edges=7, edge_cost=0.1), QUESTION).subgraph
-    dear = retrieve_subgraph(with_settings(films_index, top_k_edges=0, edge_cost=100, **bare), QUESTION).subgraph
-    assert 0 < len(few.relations) < len(many.relations)
-    assert few.text.edges[0].text == "has genre"
-    assert (dear.text.nodes, dear.relations) == (("Grey Heron",), ())
-    short = retrieve_subgraph(with_settings(films_index, top_k_edges=7, context_tokens=64), QUESTION)
-    assert 0 < len(short.subgraph.nodes) < len(many.nodes)
-    assert "token budget reached" in short.trace[-1].detail
 
 
 def test_given_topics_lead_and_unknown_ones_are_told(films_index: Context) -> None:
@@ -126,14 +97,6 @@ def test_each_variant_asks_for_its_own_form(prompt: str, keys: list[str], films_
     assert list(request.body["response_format"]["json_schema"]["schema"]["properties"]) == keys
 
 
-def test_the_question_alone_shows_no_graph(films_index: Context, memo: Path) -> None:
-    replies = [Rule(json.dumps({"answer": "Otto", "names": ["Otto"]}), "from what you know")]
-    with served(films_index, memo, replies, gretriever={"prompt": "question_only"}) as (context, server):
-        answer = ask(context)
-    assert "Drama" not in prompts(server)[0]
-    assert (answer.text, answer.names, answer.triples) == (f"Otto {UNVERIFIED}", ("Otto",), ())
-
-
 @pytest.mark.parametrize(
     ("reply", "why"),
     [("", "cannot be used"), ('{"answer": "Unknown."}', "does not know")],
@@ -154,28 +117,6 @@ def test_the_budget_bounds_them(films_index: Context) -> None:
     assert sum(map(count_tokens, lines)) <= 64
 
 
-def test_the_nearest_answers(films_index: Context) -> None:
-    answer = asyncio.run(METHODS["triples"].answerer(films_index).answer("What genre is Grey Heron?"))
-    assert (answer.names, answer.text) == (("Drama",), "Drama [1]")
-    assert [each.predicate for each in answer.triples] == ["has_genre"]
-    found = asyncio.run(find_retriever("triples", films_index).retrieve("What genre is Grey Heron?", 3))
-    assert found.passages == ()
-    assert found.subgraph == answer.evidence.subgraph
-
-
-def test_where_the_question_names_the_target_the_source_answers(films_index: Context) -> None:
-    answer = asyncio.run(METHODS["triples"].answerer(films_index).answer("What lies in Ostrava?"))
-    assert answer.names[0] in {"Pelluci", "Tarn"}
-
-
-def test_prizes_and_answers_are_kept() -> None:
-    text = TextualGraph(("a b", "c", "d"), (TextualEdge(0, "x", 1), TextualEdge(1, "y", 2)))
-    found = RetrievedSubgraph(text, (4, 5, 6), (1, 2), (3.0, 0.0, 0.0), (0.5, 0.0), (9, 9))
-    assert kept_of(found, ["i4", "i5", "i6"], ["r1", "r2"], ["D"]) == CarriedPrizes(
-        (("i4", 3.0), ("i6", 1.0)), (("r1", 0.5),)
-    )
-
-
 def test_prizes_fall_with_every_turn() -> None:
     old, new = CarriedPrizes((("a", 4.0), ("b", 1.0))), CarriedPrizes((("b", 3.0),), (("r", 0.02),))
     assert decayed([old, new], 0.5) == CarriedPrizes((("b", 1.5), ("a", 1.0)), (("r", 0.01),))
@@ -183,22 +124,6 @@ def test_prizes_fall_with_every_turn() -> None:
     assert decayed([], 0.5) == NO_PRIZES
     many = CarriedPrizes(tuple((f"n{number:03}", 1.0) for number in range(3 * MOST)))
     assert len(decayed([many], 0.5).nodes) == MOST
-
-
-def narrow(context: Context, **keys: object) -> Context:
-    return Context(context.index, load_settings(overrides={"gretriever": {"top_k_edges": 1, **keys}}))
-
-
-def test_kept_parts_grow_the_next_subgraph(films_index: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrieval, "_HOPS", 1)
-    question, films_index = "When was it released?", narrow(films_index, edge_cost=0.2)
-    graph = conspectus.Index(films_index).ask("What genre is Grey Heron?", "gretriever").evidence.subgraph
-    assert graph
-    assert graph.kept.nodes
-    alone = retrieve_subgraph(films_index, question, ["Salt Pans"]).subgraph
-    grown = retrieve_subgraph(films_index, question, ["Salt Pans"], decayed([graph.kept], 0.9)).subgraph
-    assert "Grey Heron" not in alone.text.nodes
-    assert {"Grey Heron", "Salt Pans"} <= set(grown.text.nodes)
 
 
 def test_a_conversation_keeps_the_subgraph_and_grows_it(films_index: Context) -> None:

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import igraph
@@ -26,7 +25,6 @@ from conspectus.query.methods.hipporag.query_nodes import (
     Facts,
     named_entities,
     nearest_facts,
-    nearest_phrases,
 )
 from conspectus.query.types import Evidence
 from conspectus.storage.graph.adjacency import Adjacency
@@ -57,14 +55,6 @@ def names_of(context: Context, question: str) -> tuple[str, ...]:
 )
 def test_names_or_else_noun_phrases(question: str, names: tuple[str, ...], sample_context: Context) -> None:
     assert names_of(sample_context, question) == names
-
-
-def test_each_is_linked_with_its_nearest_phrase(sample_context: Context) -> None:
-    entities = sample_context.index.rows(Entity)
-    rows = nearest_phrases(sample_context, ("Oxford", "oxford", "Oak House"))
-    assert {entities[row].name for row in rows} == {"Oxford", "Oak House"}
-    assert rows.tolist() == sorted(set(rows.tolist()))
-    assert nearest_phrases(sample_context, ()).dtype == np.int64
 
 
 def weights(memory: Memory) -> dict[tuple[int, int], float]:
@@ -257,19 +247,6 @@ def test_hipporag_2_is_igraphs_walk_to_the_passages(tarn: Context) -> None:
     reset[memory.n_phrases :] = 0.05 * near
     expected = by_igraph(memory.whole, reset)[memory.n_phrases :]
     assert scores_of(tarn, found) == pytest.approx(dict(zip(documents(tarn), expected, strict=True)), abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("method", "question"),
-    [("ppr:hipporag1", "What has Tarn Brewery to do with Mora?"), ("ppr:hipporag2", QUESTION)],
-)
-def test_they_find_the_second_hop(method: str, question: str, tarn: Context) -> None:
-    retriever = METHODS[method].retriever
-    found = asyncio.run(retriever(tarn).retrieve(question, 2))
-    assert "brewer" in {each.document_id for each in found.passages}
-    pushing = replace(tarn, settings=tarn.settings.model_copy(update={"ppr": PprSettings()}))
-    pushed = asyncio.run(retriever(pushing).retrieve(question, 2))
-    assert [each.chunk_id for each in pushed.passages] == [each.chunk_id for each in found.passages]
 
 
 def test_a_question_that_names_nothing_falls_back_to_dense(tarn: Context) -> None:

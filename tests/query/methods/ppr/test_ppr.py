@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.methods.ppr.pairs import joined_by_titles, linked_by_names, score_pairs
-from conspectus.query.methods.ppr.ppr import PprRetriever, best_chunks, priors, rank_passages, second_hop_prior
+from conspectus.query.methods.ppr.ppr import PprRetriever, best_chunks, priors, rank_passages
 from conspectus.query.methods.ppr.second_hop import FirstPassage, Rewrite, matched_part, rewrite_question, second_hop
 from conspectus.query.methods.ppr.seeds import TEXT_SEEDS, TextScores, personalization, text_scores
 from conspectus.query.question.linking import Links, open_linker
@@ -114,16 +114,6 @@ def test_nothing_near_and_nothing_reached() -> None:
     assert best_chunks(WALK, none, 5, 10).tolist() == [4, 1, 2]
     nowhere = PageRank(np.zeros(0, np.int64), np.zeros(0), 0.0, 0, "push")
     assert priors(nowhere, none, np.array([0, 1])).tolist() == [0.0, 0.0]
-
-
-def test_the_best_fits_share_the_mass_by_how_far_they_are_above_the_next() -> None:
-    fit = np.array([0.0, 0.9, 0.5, 0.7, 0.6, 0.6, 0.5])
-    found = second_hop_prior(fit)
-    assert found.sum() == pytest.approx(0.06)
-    assert found.argmax() == 1
-    assert found[0] == 0
-    assert found[1] == pytest.approx(0.06 * 0.4 / 0.8)
-    assert second_hop_prior(np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
 
 
 LAWS = "What time does the county where Brook House is stop selling cider?"
