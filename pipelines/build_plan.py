@@ -35,7 +35,7 @@ STEPS = dict.fromkeys(
     1,
 ) | {
     "annotate": f"{RULES}-{PATTERNS}",
-    "bm25": 3,
+    "bm25": 4,
     "resolve": 4,
     "import": 2,
     "communities": 2,

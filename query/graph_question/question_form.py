@@ -8,6 +8,7 @@ import regex
 from conspectus.query.graph_question.lexicon import DATE, NUMBER, PERSON, PLACE, stem_of
 from conspectus.query.graph_question.structured_query import Comparison, Form
 from conspectus.query.graph_question.translation import Translation
+from conspectus.storage.text.language_tables import word_set
 from conspectus.storage.text.names import Word, words
 from conspectus.storage.text.words import FUNCTION_WORDS, REQUESTS, without_accents
 
@@ -78,24 +79,12 @@ _IRREGULAR = {
 }  # fmt: skip
 _SUPERLATIVE = regex.compile(r"(?:\w+est|first|last|final|best|worst|most|least)")
 
-LIGHT = frozenset(
-    """do does did done make made makes have has had get gets got go goes went come comes came be use used uses put take
-    takes took give gives gave show find found see know many much all any some other others else another same also
-    both there thing things stuff something anything one ones kind sort type kinds sorts types guy guys people person
-    someone anyone name names called call list listed tell ever currently actually exactly really just now today you we
-    us me our your i my let like want need could would should anybody somebody everyone everything every each different
-    various whole look looking can together say says said according involved including include turn belong indirect
-    directly indirectly""".split()
-)
+LIGHT = word_set("light")
 """Words that say little about a relation, so a reading may leave them unexplained at little cost."""
-_PREPOSITIONS = frozenset(
-    "in on at by of for from to with under about into behind against as near round around off after up out over".split()
-)
+_PREPOSITIONS = word_set("prepositions")
 _OF_PREPOSITION, _OF_LIGHT = 0.15, 0.25
 """Weights of words that say little about a relation; the weight of a content word is 1."""
-_NOT_ASKED = frozenset(
-    "ok okay hi hello hey thanks thank thx pls plz kindly sorry um uh erm hmm ah oh so well happen".split()
-)
+_NOT_ASKED = word_set("courtesies")
 _CONTRACTED = {"whats": "what", "whos": "who", "wheres": "where", "whens": "when", "hows": "how"}
 _NEGATIONS = frozenset("not without never".split())
 _BEFORE_T = frozenset("don doesn didn isn aren wasn weren hasn haven hadn".split())

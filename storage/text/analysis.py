@@ -1,6 +1,7 @@
 """Lexical analysis: from the words of a text to the terms that BM25 counts, by the language of the text.
 
-A term is the stem of a word (the Snowball stemmers, Porter 2001). Two groups of languages need more:
+A term is the stem of a word (the Snowball stemmers, Porter 2001; in Korean the word without its particle). Two groups
+of languages need more:
 
 - compounds ("Speicherplatzgrenze") are counted as a whole and by their parts, in languages that write them as one word.
   A word is split if its parts are words of the corpus, into the parts with the largest geometric mean of
@@ -19,6 +20,7 @@ from typing import Any
 
 import snowballstemmer
 from conspectus.storage.arrays import Rows
+from conspectus.storage.text.language_tables import words_of
 from conspectus.storage.text.names import UNSPACED, Word, word_keys, words
 
 _STEMMERS = {
@@ -220,10 +222,12 @@ class _Stems(dict[str, str]):
     def __init__(self, language: str) -> None:
         name = _STEMMERS.get(language)
         self._stemmer: Any = snowballstemmer.stemmer(name) if name else None  # the library has no types
+        self._ends = (*words_of("behind a word", "ko"), *words_of("behind a verb", "ko")) if language == "ko" else ()
 
     def __missing__(self, key: str) -> str:
         if self._stemmer is None:
-            return key
+            ends = (end for end in self._ends if key.endswith(end) and len(key) > len(end) + 1)
+            return key.removesuffix(next(ends, ""))
         if len(self) >= _MOST_STEMS:
             self.clear()
         stem: str = self._stemmer.stemWord(key) or key
