@@ -36,7 +36,7 @@ STEPS = dict.fromkeys(
 ) | {
     "annotate": f"{RULES}-{PATTERNS}",
     "bm25": 4,
-    "resolve": 4,
+    "resolve": 5,
     "import": 2,
     "communities": 2,
     "date": 2,

@@ -8,7 +8,7 @@ import regex
 from conspectus.query.graph_question.lexicon import DATE, NUMBER, PERSON, PLACE, stem_of
 from conspectus.query.graph_question.structured_query import Comparison, Form
 from conspectus.query.graph_question.translation import Translation
-from conspectus.storage.text.language_tables import word_set
+from conspectus.storage.text.language_tables import by_language, word_set
 from conspectus.storage.text.names import Word, words
 from conspectus.storage.text.words import FUNCTION_WORDS, REQUESTS, without_accents
 
@@ -65,18 +65,10 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "rating": ("rate", "score"),
 }
 _IRREGULAR = {
-    "oldest": "old", "older": "old", "eldest": "old", "elder": "old", "youngest": "young", "younger": "young",
-    "newest": "new", "newer": "new", "latest": "late", "later": "late", "earliest": "early", "earlier": "early",
-    "soonest": "soon", "sooner": "soon", "longest": "long", "longer": "long", "shortest": "short", "shorter": "short",
-    "tallest": "tall", "taller": "tall", "highest": "high", "higher": "high", "lowest": "low", "lower": "low",
-    "biggest": "big", "bigger": "big", "largest": "large", "larger": "large", "greatest": "great", "greater": "great",
-    "smallest": "small", "smaller": "small", "heaviest": "heavy", "heavier": "heavy", "lightest": "light",
-    "lighter": "light", "cheapest": "cheap", "cheaper": "cheap", "richest": "rich", "richer": "rich", "fastest": "fast",
-    "faster": "fast", "slowest": "slow", "slower": "slow", "deepest": "deep", "deeper": "deep", "best": "good",
-    "better": "good", "worst": "bad", "worse": "bad", "fewest": "few", "fewer": "few", "first": "first",
-    "last": "last", "final": "final", "before": "early",
-    "after": "late", "most": "most", "least": "least", "more": "more", "less": "less",
-}  # fmt: skip
+    form: base
+    for base, forms in by_language("conspectus.storage.text", "form_words.txt")["degrees"].items()
+    for form in forms.split()
+}
 _SUPERLATIVE = regex.compile(r"(?:\w+est|first|last|final|best|worst|most|least)")
 
 LIGHT = word_set("light")

@@ -20,27 +20,14 @@ from typing import Any
 
 import snowballstemmer
 from conspectus.storage.arrays import Rows
-from conspectus.storage.text.language_tables import words_of
+from conspectus.storage.text.language_tables import by_language, words_of
 from conspectus.storage.text.names import UNSPACED, Word, word_keys, words
 
-_STEMMERS = {
-    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
-    "et": "estonian", "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian",
-    "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian", "nb": "norwegian", "ne": "nepali",
-    "nl": "dutch", "nn": "norwegian", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian",
-    "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
-}  # fmt: skip
+_WORDS = by_language("conspectus.storage.text", "form_words.txt")
+_STEMMERS = _WORDS["stemmer"]
 """Snowball's name of each language, by its ISO 639-1 code."""
 
-_LINKING = {
-    "da": ("", "s", "e"),
-    "de": ("", "s", "es", "n", "en", "er", "e"),
-    "nl": ("", "s", "e", "en"),
-    "no": ("", "s", "e"),
-    "nb": ("", "s", "e"),
-    "nn": ("", "s", "e"),
-    "sv": ("", "s"),
-}
+_LINKING = {language: ("", *letters.split()) for language, letters in _WORDS["linking letters"].items()}
 """Languages that write compounds as one word, and the letters that may link their parts."""
 _SHORTEST = 4
 """Letters of the shortest part."""
