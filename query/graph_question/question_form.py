@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import cast
 
 import regex
-from conspectus.query.graph_question.lexicon import DATE, NUMBER, PERSON, PLACE, stem_of
+from conspectus.query.graph_question.lexicon import DATE, NUMBER, PERSON, stem_of
 from conspectus.query.graph_question.structured_query import Comparison, Form
 from conspectus.query.graph_question.translation import Translation
-from conspectus.storage.text.language_tables import by_language, word_set
+from conspectus.storage.text.language_tables import base_of, word_set
 from conspectus.storage.text.names import Word, words
 from conspectus.storage.text.words import FUNCTION_WORDS, REQUESTS, without_accents
 
@@ -64,11 +64,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "population": ("popul", "inhabit"),
     "rating": ("rate", "score"),
 }
-_IRREGULAR = {
-    form: base
-    for base, forms in by_language("conspectus.storage.text", "form_words.txt")["degrees"].items()
-    for form in forms.split()
-}
+_IRREGULAR = base_of("degrees")
 _SUPERLATIVE = regex.compile(r"(?:\w+est|first|last|final|best|worst|most|least)")
 
 LIGHT = word_set("light")
@@ -282,12 +278,7 @@ def _form(text: str, keys: Sequence[str], order: AskedOrder | None) -> Form:
     return "yes_no" if _YES_NO.match(text) and (order or "or" not in keys) else "things"
 
 
-KINDS_OF_NOUNS = {
-    "who": PERSON, "whom": PERSON, "whose": PERSON, "person": PERSON, "people": PERSON, "where": PLACE, "when": DATE,
-    "year": DATE, "years": DATE, "date": DATE, "dates": DATE, "day": DATE, "days": DATE, "month": DATE,
-    "place": PLACE, "places": PLACE, "location": PLACE, "locations": PLACE, "city": PLACE, "cities": PLACE,
-    "town": PLACE, "towns": PLACE, "village": PLACE,
-}  # fmt: skip
+KINDS_OF_NOUNS = base_of("kinds of nouns")
 """The kind of answer that a question word or a general noun asks for."""
 _KIND_WORDS = frozenset("kind kinds sort sorts type types".split())
 """Asked for themselves in "what types are the films", not in "what type of film"."""
