@@ -35,6 +35,7 @@ STEPS = dict.fromkeys(
     1,
 ) | {
     "annotate": f"{RULES}-{PATTERNS}",
+    "extract": 2,
     "bm25": 4,
     "resolve": 5,
     "import": 2,

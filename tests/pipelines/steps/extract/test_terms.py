@@ -16,6 +16,7 @@ from conspectus.storage.text.identifiers import identifiers
 from conspectus.storage.text.names import is_capitalised, is_worth_looking_for, words
 from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation, Annotations, Phrase, Triple
 from conspectus.storage.text.normalise import entity_key, title_names
+from conspectus.storage.text.regex_annotator import RegexAnnotator
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +69,13 @@ def test_a_name_has_one_type_by_majority() -> None:
     annotations = [seen(text, ("Merle", kind)) for text, kind in zip(texts, kinds, strict=True)]
     found = choose_terms(chunks, annotations, ["en"] * 3)
     assert {phrase.type for annotation in found for phrase in annotation.phrases} == {"PERSON"}
+
+
+def test_a_known_word_with_a_type_is_a_name_where_none_is_capitalised() -> None:
+    texts = ["سافر بلال إلى القاهرة."]
+    annotations = [RegexAnnotator("ar").annotate(text) for text in texts]
+    found = choose_terms([chunk("c", text) for text in texts], annotations, ["ar"])
+    assert ("القاهرة", "GPE") in {(phrase.text, phrase.type) for phrase in found[0].phrases}
 
 
 def test_plural_and_singular_are_one_term_in_each_language() -> None:
