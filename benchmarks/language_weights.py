@@ -26,7 +26,7 @@ from conspectus.storage.settings import load_settings
 
 Weights = Mapping[str, float]
 TODAY: Weights = {"meaning in hybrid": 0.25, "titles": 0.0, "walk": 1.0, "cosine": 1.0, "words": 1.0}
-GRID = {
+GRID: Mapping[str, Sequence[float]] = {
     "meaning in hybrid": (0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 1.0),
     "titles": (0.0, 0.5, 1.0, 1.5, 3.0),
     "walk": (0.0, 0.25, 0.5, 1.0, 2.0),
@@ -80,7 +80,8 @@ def hybrid(ranked: Ranked, weights: Weights) -> Sequence[int]:
         best = np.argsort(-values, kind="stable")[:RRF_DEPTH]
         best = best[(values[best] > 0) | (values is ranked.cosines)]
         scores[best] += weight / (RRF_CONSTANT + 1 + np.arange(len(best)))
-    return np.argsort(-scores, kind="stable").tolist()  # type: ignore[no-any-return]
+    order: list[int] = np.argsort(-scores, kind="stable").tolist()
+    return order
 
 
 def walked(ranked: Ranked, weights: Weights) -> Sequence[int]:
@@ -90,7 +91,8 @@ def walked(ranked: Ranked, weights: Weights) -> Sequence[int]:
     logs = weights["walk"] * np.log(ranked.prior + 1e-6)
     logs += 4 * (near + ranked.gain + found.pairs.together + weights["titles"] * found.pairs.titles + 0.5 * found.words)
     logs += 8 * (COSINE_WEIGHT * np.maximum(near, 0) + words)
-    return found.rows[np.lexsort((found.rows, -logs))].tolist()  # type: ignore[no-any-return]
+    order: list[int] = found.rows[np.lexsort((found.rows, -logs))].tolist()
+    return order
 
 
 def recalls(suite: Sequence[Ranked], rank: Callable[[Ranked, Weights], Sequence[int]], weights: Weights) -> Floats:
@@ -117,7 +119,8 @@ def main() -> None:
         print(f"{name} (today {TODAY[name]:g})")
         for left_out in suites:
             others = [each for each in suites if each != left_out]
-            best = max(grid, key=lambda value, at=others: (round(sum(table[value][o].sum() for o in at), 9), -value))
+            sums = [(round(sum(float(table[value][each].sum()) for each in others), 9), -value) for value in grid]
+            best = -max(sums)[1]
             now, then = table[TODAY[name]][left_out], table[best][left_out]
             print(f"  {left_out}: {now[0]:.3f} {now[1]:.3f} -> {then[0]:.3f} {then[1]:.3f} with {best:g}", flush=True)
 

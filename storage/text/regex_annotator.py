@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import accumulate, chain
+from itertools import accumulate
 
 import regex
 from conspectus.storage.text.language import function_words
@@ -273,9 +273,10 @@ def _letter(piece: str, language: str) -> str:
 
 def _quoted(text: str, *, said: bool) -> Iterator[Phrase]:
     """Yield what stands in quotation or title marks; with `said`, sentences too."""
-    for match in chain(_QUOTED.finditer(text), () if said else _QUOTED_PLAINLY.finditer(text)):
-        if said or not _SAID.search(match[1]):
-            yield Phrase(*match.span(1), match[1], NAME)
+    for pattern in (_QUOTED,) if said else (_QUOTED, _QUOTED_PLAINLY):
+        for match in pattern.finditer(text):
+            if said or not _SAID.search(match[1]):
+                yield Phrase(*match.span(1), match[1], NAME)
 
 
 def _caseless(text: str) -> Iterator[Phrase]:
