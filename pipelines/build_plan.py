@@ -35,8 +35,9 @@ STEPS = dict.fromkeys(
     1,
 ) | {
     "annotate": f"{RULES}-{PATTERNS}",
-    "bm25": 3,
-    "resolve": 4,
+    "extract": 2,
+    "bm25": 4,
+    "resolve": 5,
     "import": 2,
     "communities": 2,
     "date": 2,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from conspectus.query.sayings import saying, says
-from conspectus.storage.text.language_tables import by_language
+from conspectus.storage.text.language_tables import by_language, word_set
 from conspectus.storage.text.sentences import sentence_spans
 
 NO_ANSWER = "I do not know: nothing in the indexed documents supports an answer."
@@ -24,14 +24,7 @@ ABSTENTION = "NOTHING"
 SEPARATORS = " \t\r\n:：*\"'`.!–—-"
 """Characters that may separate the word from the sentence after it."""
 
-_UNKNOWN = frozenset(
-    word.strip()
-    for word in (
-        ", unknown, none, n/a, na, null, not known, not available, not specified, not provided, not mentioned, "
-        "unclear, i don't know, i don’t know, i do not know, no answer, insufficient information, unbekannt, inconnu, "
-        "desconocido, unname_entity, unnamed entity"
-    ).split(",")
-)
+_UNKNOWN = word_set("unknown")
 _AROUND = " \t\r\n.!*\"'`{}[]()“”’‘"
 _QUOTING = " \t\r\n.!*\"'`"
 _OPENING = re.compile(rf"""[\s*"'`]*{ABSTENTION}[*"'`]*(?:\s*[:：.!–—-]|[ \t]*\n|\s*$)""")

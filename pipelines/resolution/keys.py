@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from conspectus.pipelines.resolution.parsed_name import Form, number_of
 from conspectus.pipelines.resolution.person_names import sound
 from conspectus.pipelines.resolution.words import SMALL_WORDS, STATES, WELL_KNOWN
+from conspectus.storage.text.language_tables import words_of
 
 if TYPE_CHECKING:
     from conspectus.pipelines.resolution.features import NameFeatures
@@ -26,6 +27,8 @@ def keys_of(name: "NameFeatures") -> Iterator[tuple[int, str]]:
     yield VARIANT, " ".join(["", *counted])
     if len(words) < 2:
         return
+    if stem := without_case(form):
+        yield VARIANT, stem
     acronyms = initials(form) if len(words) <= _MOST_WORDS else ()
     wholes = map("".join, (before_comma(form), state_in(form)))
     for short in {*words, *acronyms, *wholes} - {""}:
@@ -57,6 +60,22 @@ def usual_words(form: Form) -> tuple[str, ...]:
         return form.words
     written = " ".join(form.words)
     return tuple(WELL_KNOWN[written].split()) if written in WELL_KNOWN else form.words
+
+
+def without_case(form: Form) -> str:
+    """Return a name of several Russian words without the endings of its case; "" for another name.
+
+    >>> from conspectus.pipelines.resolution.parsed_name import form_of
+    >>> without_case(form_of("Иваном Петровым")), without_case(form_of("Иван Петров")), without_case(form_of("Rome"))
+    ('иван петров', 'иван петров', '')
+    """
+    words = [surface.casefold() for surface in form.surfaces]
+    if len(words) < 2 or not all("а" <= word[-1] <= "я" for word in words):
+        return ""
+    ends = words_of("case ending", "ru")
+    return " ".join(
+        word.removesuffix(next((e for e in ends if word.endswith(e) and len(word) > len(e) + 2), "")) for word in words
+    )
 
 
 def initials(form: Form) -> set[str]:

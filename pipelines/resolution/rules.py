@@ -38,6 +38,7 @@ RULES = {
     "ranked": Rule(0.82, "one name with and without a rank; its documents name no other bearer"),
     "of": Rule(0.82, 'the same words, with "of" and without'),
     "nickname": Rule(0.8, "the same family name, and a usual short form of the first name"),
+    "case": Rule(0.8, "one name in two grammatical cases"),
     "sound": Rule(0.8, "one name spelt from another alphabet in two ways"),
     "swapped": Rule(0.8, "the same two names in the other order"),
     "place": Rule(0.8, "the place without what it lies in; its documents name no other"),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from conspectus.pipelines.resolution.features import NameFeatures, Names
-from conspectus.pipelines.resolution.keys import FAMILY, VARIANT, same_counted, usual_words
+from conspectus.pipelines.resolution.keys import FAMILY, VARIANT, same_counted, usual_words, without_case
 from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.person_names import agree, sound, spelt_near
 from conspectus.pipelines.resolution.rules import NamePair, pair_of
@@ -85,7 +85,11 @@ def _other_letters(left: NameFeatures, right: NameFeatures) -> Iterator[NamePair
     """Yield the pair of two names with the same words in another order or notation, or with the same sounds."""
     mine, yours = left.form, right.form
     near = left.shares_document(right)
-    if usual_words(mine) == usual_words(yours):
+    if without_case(mine) == without_case(yours) != "":
+        # The nominative is short, and the first in alphabetical order: Иван before Ивана, Анна before Анну.
+        oblique = max(left, right, key=lambda each: (len(each.name), each.name))
+        yield pair_of("case", left, right, sure=near, short=oblique)
+    elif usual_words(mine) == usual_words(yours):
         yield pair_of("state", left, right)
     elif same_counted(mine, yours):
         if len(mine.numbers) == len(yours.numbers) == 1:

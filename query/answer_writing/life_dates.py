@@ -3,21 +3,14 @@
 from collections.abc import Set
 
 import regex
+from conspectus.storage.text.language_tables import word_set
 from conspectus.storage.text.names import words
 
 _LIFE = regex.compile(
     r"\((?P<born>[^()–—-]{0,60}\b\d{3,4}\b[^()–—-]{0,40})[–—-](?P<died>[^()]{0,60}\b\d{3,4}\b[^()]{0,40})\)"
 )
-_BORN = frozenset(
-    "born birth birthday geboren geburt geburtstag né née naissance nació nacido nacida nacimiento nato nata nascita "
-    "nasceu nascido nascida nascimento geboorte urodził urodziła urodzony urodzona родился родилась рождения doğdu "
-    "doğum".split()
-)
-_DIED = frozenset(
-    "died die dies death dead gestorben starb stirbt tod todestag mort morte décès mourut murió muerto muerta muerte "
-    "morì decesso morreu morto falecimento overleden stierf dood zmarł zmarła śmierć śmierci умер умерла смерти öldü "
-    "ölüm".split()
-)
+_BORN = word_set("born")
+_DIED = word_set("died")
 
 
 LIFE_WORDS = _BORN | _DIED

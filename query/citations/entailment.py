@@ -16,19 +16,14 @@ from conspectus.query.citations.claim_check import doubt
 from conspectus.query.citations.claim_words import KNOWN_TO_CHECK
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 from conspectus.storage.text.language import detect
+from conspectus.storage.text.language_tables import word_set
 from conspectus.storage.text.names import words
 from conspectus.storage.text.regex_annotator import RegexAnnotator
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.words import FUNCTION_WORDS, NUMBER_WORDS, stem, without_accents
 
 _NUMBER = regex.compile(r"(?<![\p{L}\p{N}])\d+(?:,\d{3})*(?:\.\d+)?")
-_OPENERS = frozenset(
-    "accordingly additionally after also although another because before besides both currently despite during each "
-    "either eventually every finally furthermore hence however if initially instead it its later like many meanwhile "
-    "moreover most nevertheless now once originally other others overall several similarly since so some still such "
-    "their then there therefore though throughout thus today together two three under unlike until upon when where "
-    "whereas whether while with within yet".split()
-)
+_OPENERS = word_set("openers")
 """Words that are capitalised only at the beginning of a sentence."""
 _FEW_WORDS = 4
 """A shorter sentence is meaningful only with its question: "In Marrow.\""""

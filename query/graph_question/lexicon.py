@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
+from conspectus.storage.text.analysis import stem_in_language
+from conspectus.storage.text.language_tables import base_of
 from conspectus.storage.text.words import base_form, irregular_forms
-from snowballstemmer import stemmer
 
 PERSON, PLACE, CLASS, DATE, NUMBER, TEXT, THING = "person", "place", "class", "date", "number", "text", "thing"
 LONGEST_PHRASE = 4
@@ -39,7 +40,7 @@ def stem_of(word: str) -> str:
     >>> [stem_of(word) for word in ("directed", "wrote", "wives")]
     ['direct', 'write', 'wife']
     """
-    return _RELATED.get(word) or str(_english().stemWord(base_form(word)))
+    return _RELATED.get(word) or stem_in_language(base_form(word), "en")
 
 
 def stems_of(text: str) -> tuple[str, ...]:
@@ -126,27 +127,7 @@ def _phrases(text: str) -> Iterator[tuple[str, ...]]:
             yield stems_of(phrase.strip())
 
 
-@cache
-def _english():  # type: ignore[no-untyped-def]  # noqa: ANN202  (the package has no types)
-    return stemmer("english")
-
-
-_RELATED = {
-    form: verb
-    for verb, forms in {
-        "write": "writer writers", "make": "maker makers", "win": "winner winners", "lose": "loser",
-        "lead": "leader leaders", "sing": "singer singers", "marri": "married marriage marries marry",
-        "actor": "actors acting acts act acted actress actresses", "direct": "director directors directing directs",
-        "creat": "creator creators", "produc": "producer producers", "found_": "founder founders founded founding",
-        "own": "owner owners", "manag": "manager managers", "employ": "employer employers employees employee",
-        "cast": "casts", "bury": "buried burial", "invent": "inventor inventors", "publish": "publisher",
-        "compos": "composer composers composition", "manufactur": "manufacturer manufacturers",
-        "play": "player players played playing", "expir": "expiry", "develop": "developer developers",
-        "sign": "signed signs", "wed": "wedding", "locat": "located location locations",
-        "neighbour": "neighbouring neighbor neighbors neighbours",
-    }.items()
-    for form in (*forms.split(), verb)
-}  # fmt: skip
+_RELATED = base_of("one relation")
 """Words that graphs and questions use for one relation, by their common stem."""
 
 

@@ -19,6 +19,7 @@ from conspectus.query.walk.graph import KnowledgeGraph, is_id, kept_postings, op
 from conspectus.storage.cancellation import check
 from conspectus.storage.index import per_index
 from conspectus.storage.name_tables import alias_rows
+from conspectus.storage.text.language_tables import base_of
 from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.postings import Postings, PostingsMaker
 from conspectus.storage.text.word_lists import zipf
@@ -129,18 +130,7 @@ class NamesByWord:
         return key in self._with
 
 
-_NATIONS = {
-    nation: country
-    for country, said in {
-        "turkey": "turkish turk", "poland": "polish pole", "spain": "spanish spaniard", "france": "french",
-        "denmark": "danish dane", "sweden": "swedish swede", "finland": "finnish finn", "greece": "greek",
-        "netherlands": "dutch", "switzerland": "swiss", "wales": "welsh", "ireland": "irish", "england": "english",
-        "scotland": "scottish scots", "united kingdom": "british", "united states": "american", "china": "chinese",
-        "japan": "japanese", "portugal": "portuguese", "norway": "norwegian", "belgium": "belgian",
-        "ivory coast": "ivorian", "ghana": "ghanaian", "iceland": "icelandic", "south korea": "korean",
-    }.items()
-    for nation in said.split()
-}  # fmt: skip
+_NATIONS = base_of("nations")
 """Words for a country's people and things that share few or no first letters with the country's name."""
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import cast
 
 import regex
-from conspectus.query.graph_question.lexicon import DATE, NUMBER, PERSON, PLACE, stem_of
+from conspectus.query.graph_question.lexicon import DATE, NUMBER, PERSON, stem_of
 from conspectus.query.graph_question.structured_query import Comparison, Form
 from conspectus.query.graph_question.translation import Translation
+from conspectus.storage.text.language_tables import base_of, word_set
 from conspectus.storage.text.names import Word, words
 from conspectus.storage.text.words import FUNCTION_WORDS, REQUESTS, without_accents
 
@@ -63,39 +64,15 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "population": ("popul", "inhabit"),
     "rating": ("rate", "score"),
 }
-_IRREGULAR = {
-    "oldest": "old", "older": "old", "eldest": "old", "elder": "old", "youngest": "young", "younger": "young",
-    "newest": "new", "newer": "new", "latest": "late", "later": "late", "earliest": "early", "earlier": "early",
-    "soonest": "soon", "sooner": "soon", "longest": "long", "longer": "long", "shortest": "short", "shorter": "short",
-    "tallest": "tall", "taller": "tall", "highest": "high", "higher": "high", "lowest": "low", "lower": "low",
-    "biggest": "big", "bigger": "big", "largest": "large", "larger": "large", "greatest": "great", "greater": "great",
-    "smallest": "small", "smaller": "small", "heaviest": "heavy", "heavier": "heavy", "lightest": "light",
-    "lighter": "light", "cheapest": "cheap", "cheaper": "cheap", "richest": "rich", "richer": "rich", "fastest": "fast",
-    "faster": "fast", "slowest": "slow", "slower": "slow", "deepest": "deep", "deeper": "deep", "best": "good",
-    "better": "good", "worst": "bad", "worse": "bad", "fewest": "few", "fewer": "few", "first": "first",
-    "last": "last", "final": "final", "before": "early",
-    "after": "late", "most": "most", "least": "least", "more": "more", "less": "less",
-}  # fmt: skip
+_IRREGULAR = base_of("degrees")
 _SUPERLATIVE = regex.compile(r"(?:\w+est|first|last|final|best|worst|most|least)")
 
-LIGHT = frozenset(
-    """do does did done make made makes have has had get gets got go goes went come comes came be use used uses put take
-    takes took give gives gave show find found see know many much all any some other others else another same also
-    both there thing things stuff something anything one ones kind sort type kinds sorts types guy guys people person
-    someone anyone name names called call list listed tell ever currently actually exactly really just now today you we
-    us me our your i my let like want need could would should anybody somebody everyone everything every each different
-    various whole look looking can together say says said according involved including include turn belong indirect
-    directly indirectly""".split()
-)
+LIGHT = word_set("light")
 """Words that say little about a relation, so a reading may leave them unexplained at little cost."""
-_PREPOSITIONS = frozenset(
-    "in on at by of for from to with under about into behind against as near round around off after up out over".split()
-)
+_PREPOSITIONS = word_set("prepositions")
 _OF_PREPOSITION, _OF_LIGHT = 0.15, 0.25
 """Weights of words that say little about a relation; the weight of a content word is 1."""
-_NOT_ASKED = frozenset(
-    "ok okay hi hello hey thanks thank thx pls plz kindly sorry um uh erm hmm ah oh so well happen".split()
-)
+_NOT_ASKED = word_set("courtesies")
 _CONTRACTED = {"whats": "what", "whos": "who", "wheres": "where", "whens": "when", "hows": "how"}
 _NEGATIONS = frozenset("not without never".split())
 _BEFORE_T = frozenset("don doesn didn isn aren wasn weren hasn haven hadn".split())
@@ -301,12 +278,7 @@ def _form(text: str, keys: Sequence[str], order: AskedOrder | None) -> Form:
     return "yes_no" if _YES_NO.match(text) and (order or "or" not in keys) else "things"
 
 
-KINDS_OF_NOUNS = {
-    "who": PERSON, "whom": PERSON, "whose": PERSON, "person": PERSON, "people": PERSON, "where": PLACE, "when": DATE,
-    "year": DATE, "years": DATE, "date": DATE, "dates": DATE, "day": DATE, "days": DATE, "month": DATE,
-    "place": PLACE, "places": PLACE, "location": PLACE, "locations": PLACE, "city": PLACE, "cities": PLACE,
-    "town": PLACE, "towns": PLACE, "village": PLACE,
-}  # fmt: skip
+KINDS_OF_NOUNS = base_of("kinds of nouns")
 """The kind of answer that a question word or a general noun asks for."""
 _KIND_WORDS = frozenset("kind kinds sort sorts type types".split())
 """Asked for themselves in "what types are the films", not in "what type of film"."""

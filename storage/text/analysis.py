@@ -1,6 +1,7 @@
 """Lexical analysis: from the words of a text to the terms that BM25 counts, by the language of the text.
 
-A term is the stem of a word (the Snowball stemmers, Porter 2001). Two groups of languages need more:
+A term is the stem of a word (the Snowball stemmers, Porter 2001; in Korean the word without its particle). Two groups
+of languages need more:
 
 - compounds ("Speicherplatzgrenze") are counted as a whole and by their parts, in languages that write them as one word.
   A word is split if its parts are words of the corpus, into the parts with the largest geometric mean of
@@ -19,26 +20,14 @@ from typing import Any
 
 import snowballstemmer
 from conspectus.storage.arrays import Rows
+from conspectus.storage.text.language_tables import by_language, words_of
 from conspectus.storage.text.names import UNSPACED, Word, word_keys, words
 
-_STEMMERS = {
-    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
-    "et": "estonian", "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian",
-    "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian", "nb": "norwegian", "ne": "nepali",
-    "nl": "dutch", "nn": "norwegian", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian",
-    "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
-}  # fmt: skip
+_WORDS = by_language("conspectus.storage.text", "form_words.txt")
+_STEMMERS = _WORDS["stemmer"]
 """Snowball's name of each language, by its ISO 639-1 code."""
 
-_LINKING = {
-    "da": ("", "s", "e"),
-    "de": ("", "s", "es", "n", "en", "er", "e"),
-    "nl": ("", "s", "e", "en"),
-    "no": ("", "s", "e"),
-    "nb": ("", "s", "e"),
-    "nn": ("", "s", "e"),
-    "sv": ("", "s"),
-}
+_LINKING = {language: ("", *letters.split()) for language, letters in _WORDS["linking letters"].items()}
 """Languages that write compounds as one word, and the letters that may link their parts."""
 _SHORTEST = 4
 """Letters of the shortest part."""
@@ -220,10 +209,12 @@ class _Stems(dict[str, str]):
     def __init__(self, language: str) -> None:
         name = _STEMMERS.get(language)
         self._stemmer: Any = snowballstemmer.stemmer(name) if name else None  # the library has no types
+        self._ends = (*words_of("behind a word", "ko"), *words_of("behind a verb", "ko")) if language == "ko" else ()
 
     def __missing__(self, key: str) -> str:
         if self._stemmer is None:
-            return key
+            ends = (end for end in self._ends if key.endswith(end) and len(key) > len(end) + 1)
+            return key.removesuffix(next(ends, ""))
         if len(self) >= _MOST_STEMS:
             self.clear()
         stem: str = self._stemmer.stemWord(key) or key

@@ -29,7 +29,7 @@ TITLE = "TITLE"
 RULES = "4"
 """Version of the rules for spaCy's findings; raised to invalidate cached extractions."""
 
-PATTERNS = "5"
+PATTERNS = "6"
 """The same of the patterns for languages without a tagger."""
 
 

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 import regex
 from conspectus.storage.text.language import function_words
-from conspectus.storage.text.language_tables import by_language
+from conspectus.storage.text.language_tables import words_of
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT, NAME, PATTERNS, Annotation, Phrase
 from conspectus.storage.text.word_lists import cut_run, shares_of_common_words
@@ -19,8 +19,8 @@ class RegexAnnotator:
     *de* (a lone capitalised word at the start of a sentence counts only if it also occurs elsewhere in it).
     In scripts without capitals a name is text in quotation or title marks, a run of two to eight Han
     characters between punctuation and the commonest function characters, a run of Katakana, or a word of at
-    least four letters. In Chinese and Japanese it is a run of characters that are no common words; common words are
-    concepts.
+    least four letters. In Chinese and Japanese it is a run of characters that are no common words, in Arabic, Hindi and
+    Korean a run of words that are none, without what is written together with them; common words are concepts.
 
     What stands beside a name (`name_words.txt`) tells where it begins or ends, and the types of some.
 
@@ -41,7 +41,7 @@ class RegexAnnotator:
         found = [*_capitalised(text, pattern, self._small)]
         known = self._language not in ("", "en")
         found += _quoted(text, said=not known)
-        found += _unlisted(text, self._language) if self._language in ("zh", "ja") else _caseless(text)
+        found += _unlisted(text, self._language) if self._language in _BY_WORD_LISTS else _caseless(text)
         if known:
             found = [_beside_words(text, each, self._language) for each in found]
             found += [*_headed(text, self._language)]
@@ -55,6 +55,8 @@ class RegexAnnotator:
 
 
 _CAPITALISED_NOUNS = frozenset({"de", "lb"})
+_BY_WORD_LISTS = ("zh", "ja", "ar", "hi", "ko")
+"""Languages without capitals whose list of common words tells what is a name."""
 
 
 _INITIALS = r"(?:\p{Lu}\.[ ]?)*"
@@ -70,7 +72,7 @@ _QUOTED = regex.compile(r"[«「『《〈“]([^«»「」『』《》〈〉“�
 _HAN = regex.compile(r"[\p{Han}]{2,}")
 _HAN_FUNCTION = regex.compile(r"[的了是在和与及或也都就而但被把从到对于以为之其这那我你他她它们个有不着过很]")
 _KATAKANA = regex.compile(r"[\p{Katakana}ー・]{2,}")
-_KATAKANA_APART = regex.compile(rf"({_KATAKANA.pattern})")
+_APART = regex.compile(rf"({_KATAKANA.pattern}|\.? )")
 _CASELESS_WORD = regex.compile(
     r"[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Georgian}\p{Hangul}\p{Thai}\p{Ethiopic}"
     r"\p{Gujarati}\p{Gurmukhi}\p{Kannada}\p{Malayalam}\p{Sinhala}\p{Khmer}\p{Lao}\p{Myanmar}\p{M}]{2,}"
@@ -78,14 +80,22 @@ _CASELESS_WORD = regex.compile(
 _COMMON, _RARE = 1e-4, 1e-5
 """Shares of words of a language: a word at the beginning of a sentence is no name, and one may be part of a name."""
 _WORD_BEFORE = regex.compile(r"(\p{L}[\p{L}.-]*?)\.?[\s«„“\"]*$")
-_OF_NAME = rf"\.?(?: \p{{Ll}}{{1,6}}){{0,2}} {_CAPITAL_WORD}(?: {_CAPITAL_WORD})*"
+_OF_NAME = rf"(?:(?<=\b\p{{L}}{{1,3}})\.)?(?: \p{{Ll}}{{1,6}}){{0,2}} {_CAPITAL_WORD}(?: {_CAPITAL_WORD})*"
 _OF_CASE = r"(?: \p{Ll}+(?:ого|его|ой|ей|ых|их))* \p{Ll}+(?:а|я|ы|и|ов|ев|ей)\b"
 """The genitive behind a noun in Russian: речного флота."""
+_QUOTED_PLAINLY = regex.compile(r'(?<![\p{L}\p{N}])"([^"\n]{2,60})"')
 _RUN = regex.compile(r"[\p{Han}\p{Katakana}ー・]{2,}")
+_CASELESS_LETTERS = r"[[\p{Arabic}\p{Devanagari}\p{Hangul}\p{M}]--[\p{P}\p{N}]]++"
+_RUN_OF_WORDS = regex.compile(rf"{_CASELESS_LETTERS}(?:\.? {_CASELESS_LETTERS})*", regex.V1)
 _PERSON_BEFORE_TITLE = regex.compile(
     r"([\p{Han}\p{Katakana}ー]{1,6}(?:[^\P{Hiragana}はがのをにともでへや]\p{Hiragana}{0,4})?)(?:さん|氏|様|君)"
 )
-_LETTERS = {"place": "g", "person behind": "t", "organisation behind": "s", "place behind": "p", "outside": "f"}
+_VOWEL_SIGNS = regex.compile(r"[\u0640\u064b-\u0652\u0670]")
+"""Signs that Arabic texts have or leave out."""
+_LETTERS = {
+    "place": "g", "person behind": "t", "organisation behind": "s", "place behind": "p", "outside": "f",
+    "person": "T", "street": "S", "institution": "I", "company": "C", "before a word": "f", "behind a word": "f",
+}  # fmt: skip
 _OF_LETTERS = (
     (regex.compile(r"(u(?:n?u){1,3}|ut|r)(?=t|(?<=t))"), "PERSON"),
     (regex.compile(r"((?:[urg]+[wc]{0,2}|w{1,2})s|o)(?!s)"), "ORG"),
@@ -95,6 +105,17 @@ _OF_LETTERS = (
     (regex.compile(r"([rwc]+)"), CONCEPT),
 )
 """What runs of pieces are, by the letters of `_letter`."""
+_OF_WORDS = (
+    (regex.compile(r"((?:[nuv]|r){1,3})(?=t)"), "PERSON"),
+    (regex.compile(r"(?<=T\.?)((?:[nurv]|w(?=[nurd])){1,3}d?)"), "PERSON"),
+    (regex.compile(r"([IC][nurg]{1,3}|Id|gs|[nurv]{1,3}w?s|o)"), "ORG"),
+    (regex.compile(r"(S(?:[nurg]{1,3}|d))"), "FAC"),
+    (regex.compile(r"(g)"), "GPE"),
+    (regex.compile(r"([nur]+p+)"), NAME),
+    (regex.compile(r"((?:u|v(?=f)|n(?=[nur]|vf))(?:[nur]|v(?=f)){0,3}|nd)"), NAME),
+    (regex.compile(r"([rwdn])"), CONCEPT),
+)
+"""The same for languages with spaces."""
 _SAID = regex.compile(r"[.!?…。！？，]")
 _EDGE = regex.compile(r"\b")
 _SENTENCE_START = regex.compile(r"(?:^|[.!?。！？\n][\"'”’)\]]*\s*)$")
@@ -142,9 +163,7 @@ def _without_small_words(start: int, surface: str, small: frozenset[str]) -> tup
 
 @cache
 def _beside(role: str, language: str) -> frozenset[str]:
-    """Return the words of a role of `name_words.txt` in a language."""
-    own = by_language("conspectus.storage.text", "name_words.txt")[role].get(language, "")
-    return frozenset(filter(None, map(str.strip, own.split(","))))
+    return frozenset(words_of(role, language))
 
 
 def _beside_words(text: str, phrase: Phrase, language: str) -> Phrase:
@@ -183,29 +202,56 @@ def _headed(text: str, language: str) -> Iterator[Phrase]:
 
 
 def _unlisted(text: str, language: str) -> Iterator[Phrase]:
-    """Yield the names in a text without spaces: runs of characters that are no words of the language's list.
+    """Yield the names in a text without capitals: runs of characters or words that are not in the language's list.
 
     The pieces of a run are classified by a letter each, of which patterns make names.
     """
     for found in _PERSON_BEFORE_TITLE.finditer(text) if language == "ja" else ():
         yield Phrase(*found.span(1), found[1], "PERSON")
-    for run in _RUN.finditer(text):
+    runs, patterns = (_RUN, _OF_LETTERS) if language in ("zh", "ja") else (_RUN_OF_WORDS, _OF_WORDS)
+    for run in runs.finditer(text):
         pieces = [
             piece
-            for part in filter(None, _KATAKANA_APART.split(run[0]))
-            for piece in ([part] if _KATAKANA.match(part) else cut_run(part, language))
+            for part in filter(None, _APART.split(run[0]))
+            for piece in ([part] if _APART.fullmatch(part) else _cut(part, language, text))
         ]
         starts = list(accumulate(map(len, pieces), initial=run.start()))
-        letters = "".join(_letter(piece, language) for piece in pieces)
-        for pattern, kind in _OF_LETTERS:
+        of = [place for place, piece in enumerate(pieces) if piece != " "]
+        letters = "".join(_letter(pieces[place], language) for place in of)
+        for pattern, kind in patterns:
             for match in pattern.finditer(letters):
-                start, end = starts[match.start(1)], starts[match.end(1)]
+                start, end = starts[of[match.start(1)]], starts[of[match.end(1) - 1] + 1]
                 if end - start > (kind == "ORG") + 1:
                     yield Phrase(start, end, text[start:end], kind)
 
 
+def _cut(part: str, language: str, text: str) -> list[str]:
+    """Return a stretch without spaces in its words, or a word and what is written together with it, if that is sure."""
+    if language in ("zh", "ja"):
+        return cut_run(part, language)
+    own = _share(part, language)
+    for before in words_of("before a word", language):
+        rest = part.removeprefix(before)
+        if rest != part and (rest.startswith("ال") or _share(rest, language) > own or f" {rest} " in text):
+            return [before, *_cut(rest, language, text)]
+    for behind in () if own else words_of("behind a word", language):
+        rest = part.removesuffix(behind)
+        if rest != part and (_share(rest, language) or (language == "ko" and len(rest) > 1)):
+            return [rest, behind]
+    return [part]
+
+
+def _share(word: str, language: str) -> float:
+    return shares_of_common_words(language).get(_VOWEL_SIGNS.sub("", word), 0.0)
+
+
 def _letter(piece: str, language: str) -> str:
-    """Return the class of a piece of a run: u for what is in no list, w for a word, c for a common one."""
+    """Return the class of a piece of a run: u for what is in no list, w for a word, c for a common one.
+
+    In Korean v is what ends like a verb, in Arabic d a word with the article.
+    """
+    if piece == ". ":
+        return "."
     for end in range(2, len(piece)):  # 北京市 and 北京大学 are words of the list
         for role, letter in (("place behind", "g"), ("organisation behind", "o")):
             if piece[:end] in _beside("place", language) and piece[end:] in _beside(role, language):
@@ -213,17 +259,24 @@ def _letter(piece: str, language: str) -> str:
     for role, letter in _LETTERS.items():
         if piece in _beside(role, language):
             return letter
-    if len(piece) == 1:
-        return "n" if piece in _beside("between", language) else "u"
-    share = shares_of_common_words(language).get(piece, 0.0)
-    return "u" if not share else "r" if share < _RARE else "w" if share < _COMMON else "c"
+    if piece in _beside("between", language):
+        return "n"
+    if len(piece) == 1 and language not in ("zh", "ja"):
+        return "c"
+    share = _share(piece, language) if len(piece) > 1 else 0.0
+    if share >= _RARE:
+        return "d" if piece.startswith("ال") else "w" if share < _COMMON else "c"
+    if language == "ko" and min(map(len, parts := cut_run(piece, language))) > 1 < len(parts):
+        return "o" if parts[-1] in _beside("organisation behind", language) and _share(parts[0], "ko") < _RARE else "w"
+    return "r" if share else "v" if piece.endswith(words_of("end of a verb", language)) else "u"
 
 
 def _quoted(text: str, *, said: bool) -> Iterator[Phrase]:
     """Yield what stands in quotation or title marks; with `said`, sentences too."""
-    for match in _QUOTED.finditer(text):
-        if said or not _SAID.search(match[1]):
-            yield Phrase(*match.span(1), match[1], NAME)
+    for pattern in (_QUOTED,) if said else (_QUOTED, _QUOTED_PLAINLY):
+        for match in pattern.finditer(text):
+            if said or not _SAID.search(match[1]):
+                yield Phrase(*match.span(1), match[1], NAME)
 
 
 def _caseless(text: str) -> Iterator[Phrase]:

@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterator
 
 import regex
+from conspectus.storage.text.language_tables import word_set
 from conspectus.storage.text.literals import MONTH
 
 LONGEST = 2_000
@@ -33,26 +34,12 @@ FILLED = 0.85
 _WIDE = 60
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-ABBREVIATIONS = _words(
-    """mr mrs ms messrs dr prof rev fr st ste mt ft gen col maj capt cpt lt sgt cmdr adm gov sen rep hon pres
-    supt vs v e.g i.e cf viz ca approx resp incl esp dept univ assn bros mme mlle mgr dra shri smt
-    z.b d.h bzw ggf vgl nr"""
-)
+ABBREVIATIONS = word_set("abbreviations")
 """Words whose full stop never ends a sentence (case-folded, without the stop)."""
 
-_BEFORE_NUMBERS = _words(
-    """no nos vol vols fig figs p pp ch sec art eq op bk pt par ver b c d r fl
-    jan feb mar apr jun jul aug sep sept oct nov dec"""
-)
-_SOMETIMES_LAST = _words("etc inc ltd co corp plc llc jr sr esq al ph.d m.d a.m p.m usw")
-_STARTERS = _words(
-    """the a an this that these those he she it they we you i his her its their our my there here in on at by
-    for from with after before during since when while if as although but and so then however what who"""
-)
+_BEFORE_NUMBERS = word_set("abbreviations before numbers")
+_SOMETIMES_LAST = frozenset("etc inc ltd co corp plc llc jr sr esq al ph.d m.d a.m p.m usw".split())
+_STARTERS = word_set("starters")
 
 _LINE = re.compile(r"[^\n]+")
 _VISIBLE = re.compile(r"\S")

@@ -94,7 +94,7 @@ def cut_run(run: str, language: str) -> list[str]:
     >>> cut_run("三年级的学生", "zh")
     ['三年级', '的', '学生']
     """
-    listed = shares_of_common_words(language) if language in ("zh", "ja") else {}
+    listed = shares_of_common_words(language) if language in ("zh", "ja", "ko") else {}
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, len(run) + 1):
         best.append(

@@ -5,26 +5,19 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from conspectus.storage.text.language_tables import by_language
+from conspectus.storage.text.language_tables import by_language, word_set
 
 _SIGNS = by_language("conspectus.storage.text", "transcription.txt")
 ASKING = frozenset("what when where which who whom whose why how".split())
 """Question words."""
 
-FUNCTION_WORDS = ASKING | frozenset(
-    """a an and are as at be been being but by can could did do does for from had has have he her him his i if in into
-    is it its me my no not of on or our she so such than that the their them then there these they this to too was we
-    were will with would you your also both 's""".split()
-)
+FUNCTION_WORDS = ASKING | word_set("function words")
 """Stop words: articles, pronouns, prepositions, conjunctions, auxiliaries and question words."""
 
 REQUESTS = frozenset("name names please tell list give".split())
 """Openings of a request that has no question word."""
 
-PARTICLES = frozenset(
-    """about above after again all any before below between down during each few here just more most now off once only
-    out over own some under until up very while""".split()
-)
+PARTICLES = word_set("particles")
 """Adverbs and prepositions of place and time: not names, but meaningful."""
 
 NUMBER_WORDS = {word: value for value, words in _SIGNS["numbers"].items() for word in words.split()}

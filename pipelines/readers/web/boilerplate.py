@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.guards import local
-from conspectus.storage.text.language_tables import by_language
+from conspectus.storage.text.language_tables import by_language, word_set
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -42,12 +42,7 @@ _NAMES = frozenset(
 _NAMES_OF_EDGES = frozenset("footer header banner masthead".split())
 _NAMES_OF_CONTENTS = frozenset("toc contents tableofcontents toctree lot lof".split())
 _SIGNS_OF_LINKS = frozenset("headerlink permalink anchor anchorjs mark".split())
-_CONTENTS_TITLES = frozenset(
-    """contents|table of contents|on this page|inhalt|inhaltsverzeichnis|sommaire|table des matières|contenido|índice
-    |tabla de contenidos|indice|inhoud|spis treści""".replace("\n", "")
-    .replace("    ", "")
-    .split("|")
-)
+_CONTENTS_TITLES = word_set("contents")
 _RELATIONS = {"next": "next", "prev": "previous", "previous": "previous", "up": "up", "parent": "up"}
 _OTHER_RELATIONS = frozenset("home start top contents toc index glossary first last search help bookmark".split())
 _KEYS = {"n": "next", "p": "previous", "u": "up"}

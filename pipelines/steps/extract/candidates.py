@@ -12,6 +12,7 @@ from functools import lru_cache
 import regex
 from conspectus.storage.text.identifiers import identifiers
 from conspectus.storage.text.language import function_words
+from conspectus.storage.text.language_tables import word_set
 from conspectus.storage.text.names import UNSPACED, Word, words
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase, Triple
 from conspectus.storage.text.words import FUNCTION_WORDS, NUMBER_WORDS, PARTICLES
@@ -33,11 +34,7 @@ _DATE = regex.compile(
     r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\p{L}*\b|\b\d{2}s\b",
     regex.IGNORECASE,
 )
-_PARTS_OF_DOCUMENTS = frozenset(
-    """section chapter table figure fig page appendix part step line example note abschnitt kapitel tabelle abbildung
-    seite anhang teil schritt zeile chapitre tableau annexe partie seccion sección capítulo tabla figura
-    página""".split()
-)
+_PARTS_OF_DOCUMENTS = word_set("parts of documents")
 _REFERENCE = regex.compile(
     r"\p{L}+(?:(?:\W+(?:and|or|to|und|oder|bis|et|y))?"
     r"(?:\W*\d[\d.]*\p{L}?|\W+(?:\p{L}?\d[\d.]*\p{L}?|\p{L}|[ivx]+))(?!\w))+\W*",

@@ -137,9 +137,9 @@ class WordStatistics:
         return named / said if said else 0.0
 
     def small(self, word: str) -> float:
-        """Return the share of a word's occurrences in lower case."""
+        """Return the share of a word's occurrences in lower case; 0 in a script without capitals."""
         said, capital, _ = self._of(word)
-        return (said - capital) / said if said else 0.0
+        return (said - capital) / said if said and (word.islower() or not word.isalpha()) else 0.0
 
     def is_known(self, word: str) -> bool:
         """Return whether a language of the corpus knows a word."""

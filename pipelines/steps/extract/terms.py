@@ -29,7 +29,7 @@ from conspectus.storage.structure.terms import EXPLAINED
 from conspectus.storage.tables import arrow_of
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import word_keys
-from conspectus.storage.text.nlp import CONCEPT, Annotation, Annotations
+from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation, Annotations
 from conspectus.storage.text.normalise import entity_key
 
 LEAST_C_VALUE = 3.0
@@ -158,10 +158,10 @@ def _is_concept(key: str, kind: str, statistics: WordStatistics) -> bool:
 def _is_common_word(key: str, kind: str, statistics: WordStatistics) -> bool:
     """Return whether a name is one word that the corpus mostly writes in lower case, except at the start of a line.
 
-    A word unknown in general language is a name even so.
+    A word unknown in general language is a name even so, and so is one with a type in a script without capitals.
     """
     found = word_keys(key)
-    if kind in IDENTIFIERS or len(found) != 1:
+    if kind in IDENTIFIERS or len(found) != 1 or (kind != NAME and found[0].isalpha() and not found[0].islower()):
         return False
     return statistics.named(found[0]) < LEAST_NAMED and statistics.is_known(found[0])
 

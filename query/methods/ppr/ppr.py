@@ -291,7 +291,8 @@ def _candidates(context: Context, question: Question, walk: PageRank, near: Text
         weights / max(weights.sum(), 1e-9),
     )
     named = bool(question.links.names)
-    titles = np.zeros(len(rows)) if named else pairs.titles
+    leads = not named and encoder_of(context.index) != MULTILINGUAL_ENCODER
+    titles = pairs.titles if leads else np.zeros(len(rows))
     words = np.zeros(len(rows)) if named else question.bm25_scores[rows]
     text_match = COSINE_WEIGHT * np.maximum(closeness, 0.0) + question.bm25_scores[rows]
     return Candidates(rows, priors(walk, near, rows), closeness, pairs, titles, words, text_match)

@@ -40,6 +40,8 @@ SAME: list[tuple[Sequence[str], set[str]]] = [
     (["[Franz Müller|PERSON] was also [Franz Mueller|PERSON] there."], {"Franz Mueller", "Franz Müller"}),
     (["[Bill|PERSON] climbed. [O Bill|PERSON] came down. He was a lizard."], {"Bill", "O Bill"}),
     (["[Satō Takuma|PERSON] raced. [Takuma Sato|PERSON] won."], {"Satō Takuma", "Takuma Sato"}),
+    (["[Иван Петров|NAME] и дом [Ивана Петрова|NAME]."], {"Иван Петров", "Ивана Петрова"}),
+    (["[Анна Зуева|NAME] поёт. Голос [Анны Зуевой|NAME]."], {"Анна Зуева", "Анны Зуевой"}),
 ]
 
 APART: list[Sequence[str]] = [
@@ -72,6 +74,8 @@ APART: list[Sequence[str]] = [
     ["[DOE|ORG] spoke. [Department of Energy|ORG] paid. [Dean of Engineering|ORG] left."],
     ["[Alexander Fleming|PERSON] found it.", "[Sandford Fleming|PERSON] did not.", "[Fleming|PERSON] rests."],
     ["[王明|NAME] met [王明明|NAME]."],
+    ["[Анна Зуева|NAME] и [Инна Зуева|NAME]. [Иван Петров|NAME] и [Степан Петров|NAME]."],
+    ["[Александр Петров|NAME] родился.", "[Александра Петрова|NAME] пела."],
 ]
 
 

@@ -23,6 +23,12 @@ def test_forms_of_a_word_have_one_term_in_its_language() -> None:
     assert german.scores("Hauses").astype(bool).tolist() == [True, True, False]
 
 
+def test_korean_words_are_found_with_other_particles_and_endings() -> None:
+    index = bm25(["견학은 토요일에만 할 수 있다.", "창고를 다시 지었다."], "ko")
+    assert index.scores("견학이").astype(bool).tolist() == [True, False]
+    assert index.scores("창고는 지었나요?").astype(bool).tolist() == [False, True]
+
+
 def test_each_text_has_the_stems_of_its_own_language() -> None:
     index = Bm25.of(["The tides", "Die Tiden", "Les marées"], ["en", "de", "fr"])
     assert index.scores("tide", "en").argmax() == 0

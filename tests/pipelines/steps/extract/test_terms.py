@@ -16,6 +16,7 @@ from conspectus.storage.text.identifiers import identifiers
 from conspectus.storage.text.names import is_capitalised, is_worth_looking_for, words
 from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation, Annotations, Phrase, Triple
 from conspectus.storage.text.normalise import entity_key, title_names
+from conspectus.storage.text.regex_annotator import RegexAnnotator
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,13 @@ def test_a_heading_makes_a_term_of_a_phrase_that_is_said_once() -> None:
     page = Document("0", "", "0", texts[0], {}, len(texts[0]), "", (Place(0, "heading", "2.1 Stern", 1),))
     assert chosen(texts, ("stern", CONCEPT), ("number", CONCEPT)) == {}
     assert chosen(texts, ("stern", CONCEPT), ("number", CONCEPT), documents=(page,)) == {"stern": CONCEPT}
+
+
+def test_a_known_word_with_a_type_is_a_name_where_none_is_capitalised() -> None:
+    texts = ["سافر بلال إلى القاهرة."]
+    annotations = [RegexAnnotator("ar").annotate(text) for text in texts]
+    found = choose_terms([chunk("c", text) for text in texts], annotations, ["ar"])
+    assert ("القاهرة", "GPE") in {(phrase.text, phrase.type) for phrase in found[0].phrases}
 
 
 def test_plural_and_singular_are_one_term_in_each_language() -> None:
