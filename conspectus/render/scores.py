@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from conspectus.render.terminal import aligned_table, count
 
 if TYPE_CHECKING:
-    from conspectus.pipelines.train.graph2text import Graph2TextTraining, Quality
+    from conspectus.pipelines.train.graph2text import Graph2TextTraining
     from conspectus.pipelines.train.gretriever.plan import SoftPromptTraining
 
 INTERVALS = "95 % bootstrap intervals"
@@ -126,27 +126,12 @@ def _interval(metric: str, values: Mapping[str, float]) -> str:
 
 
 def graph2text_text(report: "Graph2TextTraining", out: Path) -> str:
-    """Return a table of the quality of the texts, and the folder of the model."""
-    head = ["", "texts", "ROUGE-1", "ROUGE-2", "ROUGE-L", "factual", "relational", "words"]
-    rows = [
-        _quality("before training", report.before),
-        _quality(f"epoch {report.best}, kept", report.validation),
-        _quality("written by people", report.written),
-    ]
-    return "\n".join(
-        [
-            f"{report.n_training} pairs trained on, {report.n_validation} held out",
-            *aligned_table(head, rows, 1),
-            "factual, relational: share of texts with a name or number that their triples lack, "
-            "or that join things which no triple joins",
-            f"the model is in {out}; use it with fasttog.graph2text={out}",
-        ]
+    """Return what the training reached, and the folder of the model."""
+    return (
+        f"{report.n_training} pairs trained on, {report.n_validation} held out\n"
+        f"ROUGE-L {report.before:.3f} before training, {report.after:.3f} after epoch {report.best}, which is kept\n"
+        f"the model is in {out}; use it with fasttog.graph2text={out}"
     )
-
-
-def _quality(name: str, quality: "Quality") -> list[str]:
-    shares = (quality.rouge1, quality.rouge2, quality.rouge_l, quality.factual, quality.relational)
-    return [name, str(quality.n), *(f"{share:.3f}" for share in shares), f"{quality.tokens:.1f}"]
 
 
 def soft_prompt_text(report: "SoftPromptTraining", out: Path) -> str:

@@ -1,7 +1,7 @@
 """Community-to-text (FastToG, Liang and Gu 2025): Triple2Text by rules, Graph2Text with a fine-tuned T5.
 
 Graph2Text uses a model from `conspectus train graph2text`. Its text may contain statements that the triples do not
-support; pipelines/train/text_quality.py measures how often.
+support.
 """
 
 from collections.abc import Sequence

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from conspectus.pipelines.train.graph2text import Graph2TextPlan, Graph2TextTraining, train_graph2text
 from conspectus.pipelines.train.pairs import TrainingPair, divided, read_pairs
-from conspectus.pipelines.train.text_quality import foreign_facts, rouge_n, unjoined_pairs
 from conspectus.query.methods.fasttog.text import linearised
 from conspectus.render.scores import graph2text_text as shown
 from conspectus.storage.errors import InputError
@@ -40,16 +39,13 @@ def test_training_is_reported_and_kept(trained: tuple[Graph2TextTraining, Path, 
     assert (report.n_training, report.n_validation) == (36, 4)
     assert len(report.epochs) == 3
     assert report.epochs[-1].training_loss < report.epochs[0].training_loss
-    assert report.best == max(report.epochs, key=lambda each: (each.rouge1, each.number)).number
-    assert report.validation.rouge1 == max(each.rouge1 for each in report.epochs)
-    assert report.validation.rouge1 > report.before.rouge1
-    assert report.written.rouge1 == report.written.rouge_l == 1.0
-    assert (report.written.factual, report.written.relational) == (0.0, 0.0)
+    assert report.best == max(report.epochs, key=lambda each: (each.rouge_l, each.number)).number
+    assert report.after == max(each.rouge_l for each in report.epochs) > report.before
     assert len(lines) == 4
     assert (out / "model.safetensors").is_file()
     assert not list(out.glob("*.bin"))
     assert json.loads((out / "graph2text.json").read_text())["plan"]["seed"] == 7
-    assert "written by people" in shown(report, out)
+    assert f"after epoch {report.best}" in shown(report, out)
 
 
 def test_pairs_are_read_line_by_line(tmp_path: Path) -> None:
@@ -79,40 +75,3 @@ def test_texts_of_the_same_triples_stay_on_one_side() -> None:
     assert divided(doubled, 0.1, 2) != (learn, held_out)
     with pytest.raises(InputError):
         divided(PAIRS[:1], 0.1, 1)
-
-
-TRIPLES = (
-    ("Port_Calder", "populationMetro", "1777539"),
-    ("Port_Calder", "isPartOf", "Osteros"),
-    ("Trane", "in", "Dublin"),
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "foreign"),
-    [
-        ("Port Calder in Osteros counts 1,777,539 people.", []),
-        ("It has 1,777,540 people.", ["1,777,540"]),
-        ("The Osteroan city has 1777539.0 people.", []),
-    ],
-)
-def test_names_and_numbers_that_the_triples_lack(text: str, foreign: list[str]) -> None:
-    assert foreign_facts(text, TRIPLES) == foreign
-
-
-def test_things_put_together_that_no_triple_joins() -> None:
-    assert unjoined_pairs("Port Calder of Osteros has 1777539 people.", TRIPLES) == []
-    assert unjoined_pairs("Trane is in Osteros.", TRIPLES) == [("Trane", "Osteros")]
-    assert unjoined_pairs("Trane is in Dublin. Osteros is elsewhere.", TRIPLES) == []
-
-
-def test_rouge_is_that_of_the_package() -> None:
-    from rouge_score.rouge_scorer import RougeScorer  # only here: it takes seconds to import
-
-    scorer = RougeScorer(["rouge1", "rouge2"])
-    texts = ["the cat sat on the mat", "a dog, the cat and 3 mats", "cat", "", "on the mat sat the cat the cat"]
-    for one in texts:
-        for other in texts:
-            scores = scorer.score(other, one)
-            assert rouge_n(one, other, 1) == pytest.approx(scores["rouge1"].fmeasure)
-            assert rouge_n(one, other, 2) == pytest.approx(scores["rouge2"].fmeasure)
