@@ -179,8 +179,7 @@ def asked_of(context: Context, text: str) -> Asked:
     runs = unspaced_runs([word for word in question.words if word.start not in frame])
     for run in runs:
         terms |= _terms_of_run(run.key, language)
-    if not terms:
-        terms = dict.fromkeys(question.stems, 0.0)
+    terms = terms or dict.fromkeys(question.stems, 0.0)
     n_chunks = context.index.manifest.rows["chunks"]
     rarity = {}
     for term, share in terms.items():
