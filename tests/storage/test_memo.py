@@ -135,3 +135,13 @@ def test_what_cannot_be_read_now_is_not_to_be_deleted(tmp_path: Path) -> None:
     path.write_bytes(b"no database" * 100)
     with pytest.raises(IndexUnusable, match="delete it"):
         MemoReader(path).get_many("kind", ["a"])
+
+
+def test_a_memo_that_is_kept_open_is_whole_afterwards(tmp_path: Path) -> None:
+    memo, log = Memo(tmp_path / "memo.sqlite"), tmp_path / "memo.sqlite-wal"
+    with memo.open():
+        memo.put_many("reply", {"a": b"1"})
+        assert log.stat().st_size > 0
+        assert memo.get_many("reply", ["a"]) == {"a": b"1"}
+    assert not log.exists()
+    assert memo.get_many("reply", ["a"]) == {"a": b"1"}
