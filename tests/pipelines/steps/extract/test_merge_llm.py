@@ -177,13 +177,14 @@ def test_what_names_nothing_is_a_row_of_failures() -> None:
         met("Ada", "\u00ad", 1, "no end"),
         claim("\u200b", None),
         person("!!!", "A band."),
+        person("This is the story of a ship. " * 8, "a passage"),
     )
     made = merged({"0": ("Ada.", records)})
     assert {each.name for each in made.knowledge.entities} == {"!!!"}
     assert not made.knowledge.relations
     assert not made.claims
-    assert [(each.stage, each.item_id, each.reason) for each in made.failures] == [("extract", "c0", "lost record")] * 4
-    assert sorted(each.detail for each in made.failures) == [
+    assert [(each.stage, each.item_id, each.reason) for each in made.failures] == [("extract", "c0", "lost record")] * 5
+    assert sorted(each.detail for each in made.failures if "ship" not in each.detail) == [
         "an end of 'Ada' and '\\xad' has no name: no end",
         "the entity '\\u200b' has no name: nobody",
         "the relationship joins 'Ada' with itself: the same",
