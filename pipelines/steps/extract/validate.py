@@ -1,8 +1,7 @@
-"""Select the usable records of a model: the subject of a record must have a visible name, and one that is no passage."""
+"""Select the usable records of a model: the subject of a record must have a visible name that is no passage."""
 
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 from conspectus.storage.text.normalise import entity_key
-
 
 _LONGEST_NAME = 200
 """Characters of a name: a small model may give a whole passage as one."""

@@ -184,7 +184,7 @@ def test_what_names_nothing_is_a_row_of_failures() -> None:
     assert not made.knowledge.relations
     assert not made.claims
     assert [(each.stage, each.item_id, each.reason) for each in made.failures] == [("extract", "c0", "lost record")] * 5
-    assert sorted(each.detail for each in made.failures if "ship" not in each.detail) == [
+    assert sorted(each.detail for each in made.failures if "story" not in each.detail) == [
         "an end of 'Ada' and '\\xad' has no name: no end",
         "the entity '\\u200b' has no name: nobody",
         "the relationship joins 'Ada' with itself: the same",
