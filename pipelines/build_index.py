@@ -40,7 +40,6 @@ from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.graph.walk_graph import walk
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.manifest import MEMO
-from conspectus.storage.memo import Memo
 from conspectus.storage.prepared import prepare
 from conspectus.storage.publishing import build_lock, set_current, staging
 from conspectus.storage.records import Chunk, Document, Failure
@@ -118,7 +117,6 @@ def build_from(
         lock,
         prompts_of(settings.llm.prompts),
         spilling_to(index),
-        Memo(index / MEMO).open(),
         runner as run,
     ):
         plan = plan_build(source, index, settings, retry_failed=retry_failed)
@@ -140,7 +138,7 @@ def build_from(
         split = announced(progress, "split", split_documents)
         chunks: Sequence[Chunk]
         chunks = split(plan.documents, settings.chunks) if source.chunks is None else source.chunks
-        with staging(index) as folder:
+        with staging(index) as folder, memo.open():
             writer = VersionWriter(folder, settings)
             resolves = not source.maker
             made = index_steps(
