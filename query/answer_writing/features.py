@@ -54,6 +54,8 @@ _PRONOUN = regex.compile(
     regex.I,
 )
 """The beginning or the end of a sentence about what the one before it names ("It failed.", "Ada repaired it.")."""
+_OTHER_WORD = 0.4
+"""About the cosine of a word with the nearest one that is no form of it, by the packaged encoder."""
 _ALONE = 3.0
 """The lead of a statement that has no other beside it, in logits."""
 _NEAR = 100
@@ -258,6 +260,10 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
         kind, distance = kind_in(asked, each.text)
         beside = has.around | has.passage
         words_told = _share(asked, has.covers)
+        unseen = asked.meanings is None
+        if unseen and asked.understood:  # by an encoder that does not show its tokens
+            told = _share(asked, has.told)
+            of_meaning = [of_meaning[0], told + _OTHER_WORD * (1 - told), (1 - _OTHER_WORD) * (1 - told)]
         rows.append((
             _share(asked, has.covers, names=True),
             _rarest(asked, asked.names - has.covers - has.near - has.related - beside),
@@ -273,7 +279,7 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(has.translated),
             of_meaning[0] * has.translated,
             *of_meaning[1:],
-            float(asked.meanings is None),
+            float(unseen and not asked.understood),
             log2(each.rank + 1),
             1 - each.passage.score / best,
             1 / (1 + place),
