@@ -37,6 +37,8 @@ _LEAST_UNKNOWN = 0.7
 small folders, 13 had no answer there."""
 _WHOLE = 0.99
 """The least share of a question's words that is all of them."""
+_NAMES_BY_CAPITAL = frozenset({"es", "fr", "it", "nl", "pt"})
+"""Languages beside English in which a capital letter tells a name, and a name has one form."""
 _MARKS = re.compile(r"\[[\d\s,;]*\]")
 
 
@@ -59,7 +61,7 @@ def unsupported(
     weights = reader_weights(asked.by_many_languages)
     chance = probability(float(weights.answer.logits(features)))
     least = weights.least[matter(asked, context.index.manifest.rows["chunks"])]
-    if unknown and asked.understood:  # in other languages the case of letters tells no names
+    if unknown and (asked.understood or asked.language in _NAMES_BY_CAPITAL):
         least = max(least, _LEAST_UNKNOWN)
     if chance >= least or _tells_all(features, chosen[0]):
         return "", ""
