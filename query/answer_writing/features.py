@@ -260,8 +260,7 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
         kind, distance = kind_in(asked, each.text)
         beside = has.around | has.passage
         words_told = _share(asked, has.covers)
-        unseen = asked.meanings is None
-        if unseen and asked.understood:  # by an encoder that does not show its tokens
+        if asked.meanings is None and asked.understood:  # by an encoder that does not show its tokens
             told = _share(asked, has.told)
             of_meaning = [of_meaning[0], told + _OTHER_WORD * (1 - told), (1 - _OTHER_WORD) * (1 - told)]
         rows.append((
@@ -279,7 +278,7 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(has.translated),
             of_meaning[0] * has.translated,
             *of_meaning[1:],
-            float(unseen and not asked.understood),
+            float(asked.meanings is None and not asked.understood),
             log2(each.rank + 1),
             1 - each.passage.score / best,
             1 / (1 + place),

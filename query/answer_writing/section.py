@@ -17,7 +17,6 @@ _FEW_DOCUMENTS = 3
 """The most documents of which "the authors" are those of one."""
 _WHOLE = frozenset({"what", "how to", "why", "other"})
 """Kinds of questions that a whole section answers if its heading has the words of the question and no other."""
-_LONGEST_LABEL = 60
 _MOST_OF_IT = 0.6
 """The least share of a question's words, by rarity, that the heading of a list has which answers it."""
 
@@ -63,7 +62,7 @@ def quotes_of_section(context: Context, asked: Asked, question: str, quotes: Seq
 
 def _is_field(measure: Measure, text: str) -> bool:
     """Return whether a text is the field that is asked for: "Authors: ..." for "Who wrote this paper?"."""
-    label, _, value = text[:_LONGEST_LABEL].partition(":")
+    label, _, value = text.partition(":")
     return bool(value.strip() and label.strip()) and set(measure.words).issuperset(word_keys(label))
 
 
