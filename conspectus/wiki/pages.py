@@ -5,7 +5,7 @@ are in no page, so a page has nothing that the documents of the view do not supp
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
@@ -29,13 +29,19 @@ _FROM_GRAPH = "(from an imported graph)"
 
 def write_wiki(index: StoredIndex, to: Path) -> ExportResult:
     """Write the pages into the folder `to`, which must not exist."""
+    return write_pages(index, to, lambda name, text: (name, text))
+
+
+def write_pages(index: StoredIndex, to: Path, form: Callable[[str, str], tuple[str, str]]) -> ExportResult:
+    """Write the pages into a new folder; `form` returns the name and the text of a file for those of a page."""
     wiki = _Wiki(index)
     to.mkdir()
     files = []
-    for name, lines in wiki.pages():
+    for page, lines in wiki.pages():
+        name, text = form(page, "\n".join([*lines, ""]))
         files.append(to / name)
         files[-1].parent.mkdir(exist_ok=True)
-        files[-1].write_bytes("\n".join([*lines, ""]).encode())
+        files[-1].write_bytes(text.encode())
     return ExportResult(tuple(files), {folder: len(names) for folder, names in wiki.names.items()})
 
 

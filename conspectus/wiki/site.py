@@ -1,7 +1,7 @@
 """The wiki as a site: a page of HTML for each page of Markdown, for any browser or web server, without a script."""
 
 import re
-from dataclasses import replace
+from functools import partial
 from html import escape
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -10,7 +10,7 @@ from urllib.parse import quote
 from conspectus.pipelines.exchange.exports import ExportResult
 from conspectus.storage.index import StoredIndex
 from conspectus.wiki.markdown import escaped
-from conspectus.wiki.pages import write_wiki
+from conspectus.wiki.pages import write_pages
 from markdown_it import MarkdownIt
 
 _LINK = re.compile(r"\[\[(?P<page>[^\[\]|#]+)(?:#Passage (?P<passage>\d+))?\|(?P<label>[^\[\]|]*)\]\]")
@@ -29,24 +29,21 @@ p, li, h1 {{ overflow-wrap: anywhere }}
 
 def write_site(index: StoredIndex, to: Path) -> ExportResult:
     """Write the pages of the wiki as HTML into the folder `to`, which must not exist."""
-    done = write_wiki(index, to)
-    listed = to / "llms.txt"
-    listed.write_bytes(re.sub(rb"\.md\)$", b".html)", listed.read_bytes(), flags=re.MULTILINE))
-    return replace(done, files=tuple(_as_html(to, page) if page.suffix == ".md" else page for page in done.files))
+    return write_pages(index, to, partial(_as_html, MarkdownIt("commonmark", {"html": False, "breaks": True})))
 
 
-def _as_html(site: Path, page: Path) -> Path:
-    """Replace a page by one of HTML and return it."""
-    name = PurePosixPath(page.relative_to(site))
-    to_top = "../" * (len(name.parts) - 1)
-    text = page.read_text("utf-8").split("---\n", 2)[2]
+def _as_html(markdown: MarkdownIt, name: str, text: str) -> tuple[str, str]:
+    """Return the name and the text of the file of a page."""
+    page = PurePosixPath(name)
+    if page.suffix != ".md":
+        return name, re.sub(r"\.md\)$", ".html)", text, flags=re.MULTILINE)
+    to_top = "../" * (len(page.parts) - 1)
 
     def link(found: re.Match[str]) -> str:
         part = f"#passage-{found['passage']}" if found["passage"] else ""
         return f"[{escaped(found['label'])}]({to_top}{quote(found['page'])}.html{part})"
 
-    markdown = MarkdownIt("commonmark", {"html": False, "breaks": True})
-    tokens = markdown.parse(_LINK.sub(link, text))
+    tokens = markdown.parse(_LINK.sub(link, text.split("---\n", 2)[2]))
     title = ""
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
@@ -54,7 +51,5 @@ def _as_html(site: Path, page: Path) -> Path:
             if inline.content.startswith("Passage "):
                 opening.attrSet("id", inline.content.lower().replace(" ", "-"))
     body = markdown.renderer.render(tokens, markdown.options, {})
-    as_html = page.with_suffix(".html")
-    as_html.write_bytes(_PAGE.format(title=escape(title), contents=f"{to_top}index.html", body=body).encode())
-    page.unlink()
-    return as_html
+    as_html = _PAGE.format(title=escape(title), contents=f"{to_top}index.html", body=body)
+    return str(page.with_suffix(".html")), as_html

@@ -249,6 +249,7 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
     """Return the features of statements, float64 (n, len(STATEMENT_FEATURES)); `meanings` are those of `Meanings`."""
     scores = [each.passage.score for each in statements]
     best = max(scores, default=0.0) or 1.0
+    agreeing = {each.told for each in held if not each.contrary}
     places = Counter[int]()
     rows = []
     for each, has, of_meaning, times in zip(
@@ -261,8 +262,8 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
         beside = has.around | has.passage
         words_told = _share(asked, has.covers)
         if asked.meanings is None and asked.understood:  # by an encoder that does not show its tokens
-            told = _share(asked, has.told)
-            of_meaning = [of_meaning[0], told + _OTHER_WORD * (1 - told), (1 - _OTHER_WORD) * (1 - told)]
+            share = _share(asked, has.told)
+            of_meaning = [of_meaning[0], share + _OTHER_WORD * (1 - share), (1 - _OTHER_WORD) * (1 - share)]
         rows.append((
             _share(asked, has.covers, names=True),
             _rarest(asked, asked.names - has.covers - has.near - has.related - beside),
@@ -295,7 +296,7 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(each.kind in ROWS),
             float(each.kind == "code"),
             *times,
-            float(has.contrary and any(other.told >= has.told and not other.contrary for other in held)),
+            float(has.contrary and any(told >= has.told for told in agreeing)),
         ))  # fmt: skip
     return np.array(rows, np.float64).reshape(len(rows), len(STATEMENT_FEATURES))
 

@@ -13,8 +13,8 @@ from conspectus.storage.text.names import word_keys
 
 _SECTIONS = frozenset({"abstract", "conclusion"})
 """The measures of `measures.txt` whose words are headings."""
-_FEW_DOCUMENTS = 3
-"""The most documents of which "the authors" are those of one."""
+FEW_DOCUMENTS = 3
+"""The most documents of which "the abstract" or "the authors" are not a choice among many."""
 _WHOLE = frozenset({"what", "how to", "why", "other"})
 """Kinds of questions that a whole section answers if its heading has the words of the question and no other."""
 _MOST_OF_IT = 0.6
@@ -41,7 +41,7 @@ def quotes_of_section(context: Context, asked: Asked, question: str, quotes: Seq
         quotes: The statements of the passages found for it.
     """
     of_what = measure_of(question)
-    if of_what and of_what.name == "author" and context.index.manifest.rows["documents"] <= _FEW_DOCUMENTS:
+    if of_what and of_what.name == "author" and context.index.manifest.rows["documents"] <= FEW_DOCUMENTS:
         fields = [quote for quote in quotes if _is_field(of_what, quote.text)]
         if len({quote.span.document_id for quote in fields}) == 1:
             return fields

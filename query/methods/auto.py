@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.answer_writing.asked import asked_of
-from conspectus.query.answer_writing.section import section_of
+from conspectus.query.answer_writing.section import FEW_DOCUMENTS, section_of
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.menu import find_method
@@ -22,14 +22,12 @@ if TYPE_CHECKING:
     from conspectus.query.methods.complete.complete import Complete
 
 _FEW = 0.05
-"""Largest share of the passages that have a word which names something in the documents; one or two always may."""
+"""Largest share of the passages that have a word which names something in the documents; one always may."""
 _IN_MANY_LANGUAGES = 0.5
 """`ABOUT_THE_WHOLE` for the encoder of many languages: of 957 questions for facts (XQuAD in five languages, first
 questions to small folders) 99 in 100 are below .48, of the typical questions about a whole corpus one below .57."""
 _FACTS = frozenset({"when", "where", "who", "how many"})
 """Kinds of questions that some passage answers, or none."""
-_FEW_DOCUMENTS = 3
-"""The most documents of which "the abstract" is not a choice among many."""
 
 
 class Auto:
@@ -101,7 +99,7 @@ class Auto:
         return _first(tried, f"{tried.method}: {why}")
 
     async def _from_documents(self, question: str) -> Answer:
-        if section_of(question) and self._context.index.manifest.rows["documents"] <= _FEW_DOCUMENTS:
+        if section_of(question) and self._context.index.manifest.rows["documents"] <= FEW_DOCUMENTS:
             answer = await self._passages().answer(question)
             if answer.known:
                 return _first(answer, f"{answer.method}: it asks for a section of a document")
