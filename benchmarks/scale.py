@@ -13,7 +13,7 @@ to a file, under the number of passages.
 The model is a scripted server in a process of its own (benchmarks/fake_server) that answers after `--latency` seconds:
 records of the passage, for half of the passages gleaned in two replies, descriptions, reports and votes. `LOSSES` are
 the shares of calls that fail or have a spoilt reply. Of such a build all processor time of its process counts, except
-that of the vectors and of measuring; `calls_ms_per_passage` is the part that sends requests and reads streams
+that of the vectors and of measuring; `calls_ms_per_passage` is the part that connects, sends requests and reads streams
 (`ModelServer._read`). A step's processor time and memory include what runs beside it.
 """
 
@@ -25,6 +25,7 @@ import sys
 import tempfile
 import threading
 import time
+from asyncio import BaseEventLoop
 from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from dataclasses import asdict
@@ -59,8 +60,8 @@ class CallClock:
         """Return the function, timed."""
 
         @coroutine
-        def run(*arguments: object) -> Generator[Any, Any, Any]:
-            running = work(*arguments)
+        def run(*arguments: object, **named: object) -> Generator[Any, Any, Any]:
+            running = work(*arguments, **named)
             resume: Callable[[], Any] = partial(running.send, None)
             while True:
                 began = time.thread_time()
@@ -272,6 +273,7 @@ def main() -> None:
         of_build = (embedder, calls, options.url) if options.part == "build" else ()
         with (
             patch.object(ModelServer, "_read", calls.timed(ModelServer._read)),
+            patch.object(BaseEventLoop, "create_connection", calls.timed(BaseEventLoop.create_connection)),
             patch("conspectus.prompts.embedding.embedder._local", always(embedder)),
             patch("conspectus.pipelines.steps.extract.nlp._annotator", always(GeneratedAnnotator())),
         ):
@@ -316,7 +318,7 @@ def print_build(figures: dict[str, Any], passages: int) -> None:
     print(f"{figures['resident_peak_bytes'] / 1e6:19,.0f}  resident, with the pages of mapped files")
     print(f"{figures['cpu_ms_per_passage']:9.2f} ms of processor a passage, beside annotation and embedding")
     if "server" in figures:
-        print(f"{figures['calls_ms_per_passage']:9.2f} ms of it sends requests and reads streams")
+        print(f"{figures['calls_ms_per_passage']:9.2f} ms of it connects, sends requests and reads streams")
         for name in ("calls", "attempts", "failures", "server"):
             print(f"{name}: {figures[name]}")
     print(f"{figures['version_bytes'] / 1e6:9,.1f} MB of index, {figures['cache_bytes'] / 1e6:,.1f} MB of cache")

@@ -172,6 +172,29 @@ class IdRows(Mapping[str, int]):
         return iter(self._ids)
 
 
+class Changed(Mapping[str, Value]):
+    """A mapping of which some values are others, or gone (None); it is neither copied nor changed."""
+
+    def __init__(self, before: Mapping[str, Value], changes: Mapping[str, Value | None]) -> None:
+        self._before = before
+        self._changes = changes
+
+    def __getitem__(self, id_: str) -> Value:
+        if id_ not in self._changes:
+            return self._before[id_]
+        value = self._changes[id_]
+        if value is None:
+            raise KeyError(id_)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (id_ for id_ in self._before if id_ not in self._changes)
+        yield from (id_ for id_, value in self._changes.items() if value is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 class ById(Mapping[str, Value], Generic[Value]):
     """The values of a column by the ids of their rows."""
 

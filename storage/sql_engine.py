@@ -7,6 +7,7 @@ order. Statements of several lines are in `.sql` files beside the step that runs
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -21,21 +22,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Record = TypeVar("Record")
+Result = TypeVar("Result")
 
 NO_EXTENSIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-_LEAST_MEMORY, _SHARE = 512 << 20, 4
-"""The least memory of the engine in bytes; it may take a quarter of the machine's."""
+_FIRST_MEMORY, _LEAST_MEMORY, _SHARE = 256 << 20, 512 << 20, 4
+"""Memory of the engine in bytes: at first, and at least at most; at most it takes a quarter of the machine's."""
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
 _INSERTED_AT_ONCE = 1 << 16
 _MACROS = Path(__file__).with_suffix(".sql")
 
 
 def memory() -> int:
-    """Return the bytes of memory that the engine may take before it spills.
-
-    DuckDB cannot spill all that it holds for an aggregate, so a limit that does not grow with the machine ends large
-    builds.
-    """
+    """Return the bytes of memory that the engine takes at most."""
     known = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")] if hasattr(os, "sysconf") else []
     limit = _CGROUP.read_text("utf-8").strip() if _CGROUP.exists() else ""
     known += [int(limit)] if limit.isdigit() else []
@@ -60,7 +58,8 @@ class Engine:
         folder = spill_folder()
         self._folder = None if folder is None else TemporaryDirectory(dir=folder, prefix=SPILLED)
         place = "" if self._folder is None else self._folder.name
-        limits: dict[str, Any] = {"threads": 1, "memory_limit": f"{memory() >> 20}MiB", "temp_directory": place}
+        self._memory = min(_FIRST_MEMORY, memory())
+        limits: dict[str, Any] = {"threads": 1, "memory_limit": f"{self._memory >> 20}MiB", "temp_directory": place}
         self._waiting: defaultdict[str, list[Sequence[object]]] = defaultdict(list)
         self._database = duckdb.connect(":memory:", config={**NO_EXTENSIONS, **limits})
         self.run("SET enable_external_access = false; SET python_enable_replacements = false")
@@ -83,7 +82,9 @@ class Engine:
     def run(self, statements: str | Path) -> None:
         """Run statements, or those of a file."""
         self._insert_all()
-        self._database.execute(statements if isinstance(statements, str) else statements.read_text("utf-8"))
+        text = statements if isinstance(statements, str) else statements.read_text("utf-8")
+        for statement in self._database.extract_statements(text):
+            self._with_memory(partial(self._database.execute, statement))
 
     def insert(self, table: str, rows: Iterable[Sequence[object]]) -> None:
         """Add rows to a table, in their order."""
@@ -93,7 +94,24 @@ class Engine:
 
     def insert_table(self, table: str, rows: "pa.Table") -> None:
         """Add the rows of an Arrow table, which has the columns of a table of the engine in their order."""
-        self._database.from_arrow(rows).insert_into(table)
+        self._with_memory(partial(self._database.from_arrow(rows).insert_into, table))
+
+    def _with_memory(self, work: Callable[[], Result]) -> Result:
+        """Do some work; if memory does not suffice, again with twice as much.
+
+        DuckDB spills beyond its limit, but for the values of one group that an aggregate holds. So a low limit that
+        rises only where it must keeps builds small.
+        """
+        import duckdb
+
+        while True:
+            try:
+                return work()
+            except duckdb.OutOfMemoryException:
+                if self._memory >= memory():
+                    raise
+                self._memory = min(2 * self._memory, memory())
+                self._database.execute(f"SET memory_limit = '{self._memory >> 20}MiB'")
 
     def _insert_all(self) -> None:
         import pyarrow as pa
@@ -117,14 +135,14 @@ class Engine:
     def table(self, query: str) -> "pa.Table":
         """Return the rows of a query, in memory."""
         self._insert_all()
-        return self._database.sql(query).to_arrow_table()
+        return self._with_memory(lambda: self._database.sql(query).to_arrow_table())
 
     def rows(self, record: type[Record], query: str) -> TableRows[Record]:
         """Return the rows of a query, which has the columns of a record in their order, as a table sorted by id.
 
         They are not sorted by the engine, which would hold all of them in memory, up to its limit.
         """
-        return sorted_rows(record, self._tables(schema(record), query))
+        return self._with_memory(lambda: sorted_rows(record, self._tables(schema(record), query)))
 
     def _tables(self, shape: "pa.Schema", query: str) -> "Iterator[pa.Table]":
         import pyarrow as pa

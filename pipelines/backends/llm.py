@@ -1,9 +1,9 @@
 """The backend with a language model: GraphRAG's indexing (Edge et al. 2024, arXiv 2404.16130, section 3.1)."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 
 from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
@@ -18,7 +18,8 @@ from conspectus.pipelines.steps.reports.prompt import claim_group
 from conspectus.prompts.client.event_loop import gather_all, wait_for
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Chunk, Community, Document, Mention, Relation
-from conspectus.storage.spilled import few_as_list, in_blocks, spilled, text_column
+from conspectus.storage.spilled import few_as_list, in_blocks, rows_by_id, spilled, text_column
+from conspectus.storage.tables import arrow_of
 from conspectus.storage.text.nlp import NAME, Annotation, Annotations, Phrase
 
 
@@ -75,30 +76,30 @@ class LlmBackend(NlpBackend):
         return reports
 
     async def _begin_descriptions(self, extraction: Extraction) -> DescriptionWriter:
-        knowledge, chunks = extraction.knowledge, self._chunks
-        told = {**extraction.entity_descriptions, **extraction.relation_descriptions}
-        name_of = {entity.id: entity.name for entity in knowledge.entities}
+        entities, relations = extraction.knowledge.entities, extraction.knowledge.relations
+        entity_row, relation_row = rows_by_id(entities), rows_by_id(relations)
         claims: dict[str, list[str]] = {}
         about: dict[str, str] = {}
+
+        def name_of(id_: str) -> str:
+            if id_ in about:
+                return about[id_]
+            if id_ in entity_row:
+                return entities[entity_row[id_]].name
+            relation = relations[relation_row[id_]]
+            return f"{name_of(relation.source_id)} and {name_of(relation.target_id)}"
+
+        def sources_of(ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+            of_claims = ((claim_group(each), each.chunk_id) for each in extraction.claims)
+            return _sources(chain(_stating(ids, extraction.knowledge.mentions), of_claims), self._chunks)
+
         for claim in extraction.claims:
             id_ = claim_group(claim)
             claims.setdefault(id_, []).append(claim.description)
-            about[id_] = f"the claim ({claim.type}) about {name_of[claim.subject_id]}"
+            about[id_] = f"the claim ({claim.type}) about {name_of(claim.subject_id)}"
         self._claims = tuple(id_ for id_, descriptions in claims.items() if len(descriptions) > 1)
-        several = {id_ for id_, descriptions in told.items() if len(descriptions) > 1}  # others are not summarised
-        ends = {
-            relation.id: f"{name_of[relation.source_id]} and {name_of[relation.target_id]}"
-            for relation in knowledge.relations
-            if relation.id in several
-        }
-        mentioned = ((each.entity_id or each.relation_id or "", each.chunk_id) for each in knowledge.mentions)
-        stated = chain(
-            (each for each in mentioned if each[0] in several),
-            ((claim_group(each), each.chunk_id) for each in extraction.claims),
-        )
-        return DescriptionWriter(
-            {**name_of, **ends, **about}, {**told, **claims}, self._asked.model, _sources(stated, chunks)
-        )
+        told = extraction.entity_descriptions, extraction.relation_descriptions, claims
+        return DescriptionWriter(name_of, told, self._asked.model, sources_of)
 
     async def _all_ready(self, writer: DescriptionWriter, ids: Iterable[str]) -> None:
         """Wait for the descriptions of some elements and all claims, which are listed with their entities."""
@@ -146,10 +147,23 @@ def name_phrases(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> Annota
     )
 
 
+def _stating(ids: Sequence[str], mentions: Sequence[Mention]) -> Iterator[tuple[str, str]]:
+    """Yield the id of an entity or relation, one of some, and that of a chunk, for each mention."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    columns = arrow_of(Mention, mentions, ["entity_id", "relation_id", "chunk_id"])
+    wanted = pa.array(ids, pa.string())
+    for column in ("entity_id", "relation_id"):
+        rows = columns.filter(compute.is_in(columns[column], wanted))
+        yield from zip(rows[column].to_pylist(), rows["chunk_id"].to_pylist(), strict=True)
+
+
 def _sources(stated: Iterable[tuple[str, str]], chunks: Sequence[Chunk]) -> Mapping[str, tuple[str, ...]]:
     """Return the digests of the texts that state each thing, given its id and that of a chunk."""
-    digest_of = {chunk.id: digest(chunk.text) for chunk in chunks}
+    row_of = rows_by_id(chunks)
+    digest_of = cache(lambda id_: digest(chunks[row_of[id_]].text))
     found: dict[str, set[str]] = {}
     for owner, chunk_id in stated:
-        found.setdefault(owner, set()).add(digest_of[chunk_id])
+        found.setdefault(owner, set()).add(digest_of(chunk_id))
     return {owner: tuple(sorted(texts)) for owner, texts in found.items()}

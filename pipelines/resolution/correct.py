@@ -12,11 +12,12 @@ from typing import TypeVar
 
 from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.resolution.corrections import Rule, entity_of
-from conspectus.pipelines.resolution.resolve import merged, moved
+from conspectus.pipelines.resolution.resolve import distinct, merged, moved
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.extract.merge_llm import with_predicate
 from conspectus.pipelines.steps.extract.split_names import Splits
 from conspectus.storage.hashing import short_id
+from conspectus.storage.mapped import Changed
 from conspectus.storage.records import Chunk, Correction, Document, Entity, Mention, Merge, Relation
 from conspectus.storage.spilled import few_as_list
 from conspectus.storage.sql_engine import Engine
@@ -24,6 +25,7 @@ from conspectus.storage.tables import arrow_of, records_of, sorted_by_id
 from conspectus.storage.text.normalise import entity_key
 
 Record = TypeVar("Record")
+Value = TypeVar("Value")
 _SQL = Path(__file__).with_suffix(".sql")
 REASON = "correction"
 """The reason of a merge that a correction asks for."""
@@ -192,15 +194,18 @@ class _Work:
             mentions = engine.rows(Mention, "FROM corrected_mentions")
         self.merges = [each for each in self.merges if not forbidden & {each.entity_id, each.alias_id}]
         held = {relation.id for relation in relations} if found.relation_descriptions or found.predicates else set()
-        descriptions = moved(found.relation_descriptions, new_id)
         self.found = replace(
             found,
             knowledge=Knowledge(entities, relations, mentions),
             claims=[each for each in found.claims if not forbidden & {each.subject_id, each.object_id}],
-            entity_descriptions={id_: told for id_, told in found.entity_descriptions.items() if id_ not in forbidden},
-            relation_descriptions={id_: sorted(set(told)) for id_, told in descriptions.items() if id_ in held},
-            predicates={id_: said for id_, said in moved(found.predicates, new_id).items() if id_ in held},
+            entity_descriptions=Changed(found.entity_descriptions, dict.fromkeys(forbidden)),
+            relation_descriptions=_only(moved(found.relation_descriptions, new_id, distinct), held),
+            predicates=_only(moved(found.predicates, new_id, sorted), held),
         )
+
+
+def _only(values: Mapping[str, Value], ids: Collection[str]) -> Mapping[str, Value]:
+    return Changed(values, dict.fromkeys(id_ for id_ in values if id_ not in ids))
 
 
 def _rows_with(record: type[Record], rows: Sequence[Record], column: str, ids: Iterable[str | None]) -> list[Record]:

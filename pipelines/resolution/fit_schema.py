@@ -8,6 +8,7 @@ from conspectus.pipelines.resolution.correct import corrected
 from conspectus.pipelines.resolution.corrections import Rule
 from conspectus.pipelines.resolution.resolve import Resolved
 from conspectus.pipelines.steps.extract.schema import read_schema
+from conspectus.storage.mapped import Changed
 from conspectus.storage.records import Chunk, Failure, Relation
 from conspectus.storage.settings import ExtractionSettings
 
@@ -26,16 +27,16 @@ def fitted(resolved: Resolved, chunks: Sequence[Chunk], extraction: ExtractionSe
     strange = {id_ for id_, (_, types) in about.items() if not schema.has_type(types)}
     failures = [_misfit(about[id_][0], "its type", ", ".join(about[id_][1])) for id_ in sorted(strange)]
     rules = [Rule("forbid", (about[id_][0],)) for id_ in sorted(strange)]
-    predicates, n_misfits, turned = dict(found.predicates), 0, dict[str, Relation]()
+    fitting, n_misfits, turned = dict[str, Sequence[tuple[str, str]] | None](), 0, dict[str, Relation]()
     for relation in relations:
-        stated = _stated(relation, predicates)
+        stated = _stated(relation, found.predicates)
         fits = [
             (source, said)
             for source, said in stated
             if schema.allows(about[source][1], said, about[_other_end(relation, source)][1])
         ]
-        if relation.id in predicates and fits and outside == "drop":
-            predicates[relation.id] = fits
+        if relation.id in found.predicates and fits and outside == "drop":
+            fitting[relation.id] = fits
             if all(source != relation.source_id for source, _ in fits):  # what is left says it the other way round
                 turned[relation.id] = replace(relation, source_id=relation.target_id, target_id=relation.source_id)
         if fits:
@@ -45,13 +46,14 @@ def fitted(resolved: Resolved, chunks: Sequence[Chunk], extraction: ExtractionSe
         ends = about[source][0], about[_other_end(relation, source)][0]
         if not {relation.source_id, relation.target_id} & strange or outside != "drop":
             failures.append(_misfit(f"{ends[0]} {said} {ends[1]}", "the relation", said))
-        rules.append(Rule("forbid", ends if relation.id in predicates else (ends[0], said, ends[1])))
+        rules.append(Rule("forbid", ends if relation.id in found.predicates else (ends[0], said, ends[1])))
     note = (
         f"{len(strange):,} of {len(entities):,} entities and {n_misfits:,} of {len(relations):,} relations do not fit "
         f"extraction.schema ({_DONE[outside]})"
     )
     if outside == "drop":
         rows = [turned.get(relation.id, relation) for relation in relations] if turned else relations
+        predicates = Changed(found.predicates, fitting)
         found = replace(found, predicates=predicates, knowledge=replace(found.knowledge, relations=rows))
         found, merges, _ = corrected((), chunks, found, resolved.merges, rules, weighed=False)
         resolved = replace(resolved, found=found, merges=merges)

@@ -21,6 +21,7 @@ from conspectus.prompts.client.event_loop import wait_for
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.hashing import short_id
+from conspectus.storage.mapped import Changed
 from conspectus.storage.records import Chunk, Document, Failure, Merge
 from conspectus.storage.settings import Settings
 from conspectus.storage.tables import sorted_by_id
@@ -144,24 +145,31 @@ def merged(found: Extraction, kept_of: Mapping[str, str]) -> Extraction:
         found,
         knowledge=knowledge,
         claims=claims_applied(found.claims, kept_of),
-        entity_descriptions=_distinct(moved(found.entity_descriptions, kept_of)),
-        relation_descriptions=_distinct(moved(found.relation_descriptions, new_id)),
-        predicates={
-            id_: sorted((kept_of.get(source, source), said) for source, said in instances)
-            for id_, instances in moved(found.predicates, new_id).items()
-        },
+        entity_descriptions=moved(found.entity_descriptions, kept_of, distinct),
+        relation_descriptions=moved(found.relation_descriptions, new_id, distinct),
+        predicates=moved(
+            found.predicates,
+            new_id,
+            lambda instances: sorted((kept_of.get(source, source), said) for source, said in instances),
+        ),
     )
 
 
-def moved(values: Mapping[str, Sequence[_Value]], new_id: Mapping[str, str]) -> dict[str, list[_Value]]:
-    """Return the values by new id; those of deleted relations are dropped."""
-    moved: dict[str, list[_Value]] = {}
-    for id_, some in values.items():
-        now = new_id.get(id_, id_)
-        if now:
-            moved.setdefault(now, []).extend(some)
-    return dict(sorted(moved.items()))
+def moved(
+    values: Mapping[str, Sequence[_Value]],
+    new_id: Mapping[str, str],
+    joined: Callable[[Iterable[_Value]], Sequence[_Value]],
+) -> Mapping[str, Sequence[_Value]]:
+    """Return lists by new id, those that come together `joined`; those of deleted relations are dropped."""
+    together: dict[str, list[_Value]] = {}
+    for id_, now in new_id.items():
+        if now and id_ in values:
+            if now not in together and now not in new_id:
+                together[now] = [*values.get(now, ())]
+            together.setdefault(now, []).extend(values[id_])
+    return Changed(values, {**dict.fromkeys(new_id), **{id_: joined(some) for id_, some in together.items()}})
 
 
-def _distinct(descriptions: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    return {id_: sorted(set(texts)) for id_, texts in descriptions.items()}
+def distinct(descriptions: Iterable[str]) -> list[str]:
+    """Return descriptions sorted, each once."""
+    return sorted(set(descriptions))

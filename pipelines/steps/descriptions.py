@@ -6,7 +6,9 @@ chunks together exceed `DESCRIPTION_TOKENS`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
 
 from conspectus.pipelines.steps.extract.llm import AT_ONCE
 from conspectus.pipelines.steps.sentences import Sentences
@@ -50,34 +52,38 @@ class DescriptionAnswer(BaseModel):
 class DescriptionWriter:
     """One description for each thing, summarised concurrently, starting on construction, in a running event loop.
 
-    `names` are the display names of the things (an entity's name; "A and B" for a relation), `sources` the digests of
-    the chunks that its descriptions come from. Descriptions are sorted, without duplicates and blank ones. A single one
-    is used unchanged; several are joined up to `DESCRIPTION_TOKENS`; beyond that the model summarises them: all
-    together up to `INPUT_TOKENS`, otherwise in batches whose results are summarised in turn. A description longer
-    than half a batch is divided first, so that nothing is left out. If a call fails, as many whole descriptions as fit
-    into the threshold are joined.
+    `name_of` returns the display name of a thing (an entity's name; "A and B" for a relation), `sources_of` the digests
+    of the chunks that the descriptions of some things come from; both are asked only for what is summarised.
+    Descriptions are sorted, without duplicates and blank ones. A single one is used unchanged; several are joined up to
+    `DESCRIPTION_TOKENS`; beyond that the model summarises them: all together up to `INPUT_TOKENS`, otherwise in batches
+    whose results are summarised in turn. A description longer than half a batch is divided first, so that nothing is
+    left out. If a call fails, as many whole descriptions as fit into the threshold are joined.
     """
 
     def __init__(
         self,
-        names: Mapping[str, str],
-        descriptions: Mapping[str, Sequence[str]],
+        name_of: Callable[[str], str],
+        descriptions: Sequence[Mapping[str, Sequence[str]]],
         model: LanguageModel,
-        sources: Mapping[str, tuple[str, ...]],
+        sources_of: Callable[[Sequence[str]], Mapping[str, tuple[str, ...]]],
     ) -> None:
-        told = {id_: _distinct(descriptions[id_]) for id_ in sorted(descriptions)}
-        self.texts = {id_: _joined(value) for id_, value in told.items()}
+        self.texts = Texts(descriptions)
         """The descriptions by id; until the model has summarised them, the joined descriptions."""
         self._failures: list[Failure] = []
         self._running = asyncio.Semaphore(AT_ONCE)
-        several = [id_ for id_, value in told.items() if len(value) > 1]
-        tokens = dict(zip(several, count_each([self.texts[id_] for id_ in several]), strict=True))
+        several: list[str] = []
+
+        def joined() -> Iterator[str]:
+            for id_, some in chain.from_iterable(of_kind.items() for of_kind in descriptions):
+                if len(told := _distinct(some)) > 1:
+                    several.append(id_)
+                    yield _joined(told)
+
+        tokens = count_each(joined())
+        long = sorted(id_ for id_, n in zip(several, tokens, strict=True) if n > DESCRIPTION_TOKENS)
+        sources = sources_of(long)
         self._tasks = {
-            id_: asyncio.create_task(
-                self._sum_up(id_, _written(names[id_], told[id_], model, sources.get(id_, ())), told[id_])
-            )
-            for id_ in several
-            if tokens[id_] > DESCRIPTION_TOKENS
+            id_: asyncio.create_task(self._sum_up(id_, name_of(id_), model, sources.get(id_, ()))) for id_ in long
         }
 
     async def ready(self, ids: Iterable[str]) -> None:
@@ -96,13 +102,38 @@ class DescriptionWriter:
         await gather_all(self._tasks.values())
         return sorted(self._failures, key=lambda failure: failure.item_id)
 
-    async def _sum_up(self, id_: str, writing: Awaitable[str | ModelError], told: Sequence[str]) -> None:
+    async def _sum_up(self, id_: str, name: str, model: LanguageModel, sources: tuple[str, ...]) -> None:
         async with self._running:
-            text = await writing
+            told = self.texts.told(id_)
+            text = await _written(name, told, model, sources)
         if isinstance(text, ModelError):
             self._failures.append(Failure(STAGE, id_, "the descriptions could not be summed up", str(text)))
             text = _joined(_whole(told, DESCRIPTION_TOKENS))
-        self.texts[id_] = text
+        self.texts.summaries[id_] = text
+
+
+class Texts(Mapping[str, str]):
+    """The description of each thing: its summary, if there is one, else its descriptions, joined when asked for."""
+
+    def __init__(self, descriptions: Sequence[Mapping[str, Sequence[str]]]) -> None:
+        self._descriptions = descriptions
+        self.summaries: dict[str, str] = {}
+
+    def told(self, id_: str) -> list[str]:
+        """Return the distinct descriptions of a thing; KeyError if nothing is told of it."""
+        for of_kind in self._descriptions:
+            with suppress(KeyError):
+                return _distinct(of_kind[id_])
+        raise KeyError(id_)
+
+    def __getitem__(self, id_: str) -> str:
+        return self.summaries[id_] if id_ in self.summaries else _joined(self.told(id_))
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(self._descriptions)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._descriptions))
 
 
 def _distinct(descriptions: Iterable[str]) -> list[str]:

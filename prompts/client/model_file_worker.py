@@ -24,14 +24,23 @@ def serve(path: str, *, embeddings: bool) -> dict[str, str]:
     parameters.offline, parameters.ui = True, False  # it downloads nothing
     parameters.n_ctx, parameters.n_parallel, parameters.kv_unified = 0, SLOTS, True
     parameters.embedding = embeddings
-    # Its threads wait for each other by spinning: with as many as processors, one that is delayed stops all.
-    threads = max(1, (os.cpu_count() or 1) // 2)
-    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads()
     try:
         _running.append(xllamacpp.Server(parameters))
     except RuntimeError as error:
         return {"error": str(error)}
     return {"url": _running[0].listening_address}
+
+
+def threads() -> int:
+    """Return the number of processors that nothing else uses, at least half of them.
+
+    Threads wait for each other by spinning, and one that is delayed stops all. On two processors two threads are 1.8
+    times as fast as one if nothing else runs, and .7 times beside one other program.
+    """
+    processors = os.cpu_count() or 1
+    used = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
+    return max(1, processors // 2, processors - used)
 
 
 _running: list[Any] = []

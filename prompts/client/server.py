@@ -39,6 +39,7 @@ OPENAI = "https://api.openai.com/v1"
 _NO_KEY = "none"
 """The key sent to a server that needs none."""
 _SECONDS_BETWEEN_NOTICES = 10.0
+_FULL = "Context size has been exceeded"
 _log = logging.getLogger("conspectus")
 
 Value = TypeVar("Value")
@@ -120,6 +121,8 @@ class ModelServer:
         self.openai = _connect(address, key)
         self._key = key
         self._has_answered = False
+        # llama.cpp closes a connection just after a stream, so that the next call on it would fail.
+        self._closes = address.base_url.startswith("http://")
         self._reading: dict[StreamedCompletion, asyncio.Timeout] = {}
         self._told: asyncio.TimerHandle | None = None
         self._extended = 0.0
@@ -184,10 +187,16 @@ class ModelServer:
 
         # Dictionaries: making the package's own types of each chunk takes longer than everything done here.
         chunks: AsyncStream[object] = await self.openai.post(
-            call.path, cast_to=object, body=dict(call.body), stream=True, stream_cls=AsyncStream[object]
+            call.path,
+            cast_to=object,
+            body=dict(call.body),
+            options={"headers": {"Connection": "close"}} if self._closes else {},
+            stream=True,
+            stream_cls=AsyncStream[object],
         )
         async with chunks:
             self._limiter.learn(chunks.response.headers)
+            self._closes &= "llama.cpp" in chunks.response.headers.get("server", "")
             try:
                 if chunks.response.headers.get("content-type", "").startswith("application/json"):
                     streamed.add_whole(_json(await chunks.response.aread()))  # the server does not stream
@@ -202,7 +211,8 @@ class ModelServer:
                 why = self._redacted(f"{self.address.shown} broke off: {error}")
                 if streamed.is_shown:
                     raise ModelUnavailable(why) from error
-                raise TryAgain(why, taken=True) from error
+                # llama.cpp's calls share one context, which several together may fill though each fits.
+                raise TryAgain(why, taken=True, busy=_FULL in str(error)) from error
 
     def _extend(self) -> None:
         """Let all calls wait longer, since the server works."""
@@ -332,9 +342,7 @@ def _connect(address: Address, key: str) -> "openai.AsyncOpenAI":
         raise SettingsError(f"{address.section}.api_version is for Azure and needs {address.section}.base_url")
     timeout = httpx2.Timeout(None, connect=address.timeout)  # what is sent has a deadline of its own
     options: dict[str, Any] = {"api_key": key or _NO_KEY, "timeout": timeout, "max_retries": 0}
-    # llama.cpp closes a connection just after a stream, so that the next call on it would fail.
-    close = {"Connection": "close"} if address.base_url.startswith("http://") else {}
-    options["default_headers"] = close | dict(address.headers)
+    options["default_headers"] = dict(address.headers)
     try:
         if address.api_version:
             return openai.AsyncAzureOpenAI(azure_endpoint=address.base_url, api_version=address.api_version, **options)

@@ -159,8 +159,9 @@ def _of_json(content: object) -> Iterator[Record]:
         source, target, name = (next((said[key] for key in keys if said.get(key)), "") for keys in _KEYS)
         if source and target:
             strength = _number(said.get("strength", ""))
-            predicate = said.get("predicate") or said.get("relation", "")
-            yield RelationRecord(source, target, said.get("description", ""), strength, predicate)
+            told = said.get("predicate") or said.get("relation", "")
+            predicate = told if _is_predicate(told) else ""
+            yield RelationRecord(source, target, said.get("description") or told, strength, predicate)
         elif name and not isinstance(content.get("entities"), list):
             yield EntityRecord(name, said.get("type", "").split(",")[0].strip(), said.get("description", ""))
         else:

@@ -187,7 +187,8 @@ class ThinkingStream:
         if self._wrapper:
             self._waiting = self._waiting.replace(self._wrapper, "")
         text = self._waiting
-        found = _OVER.search(text, partial=not whole) if _MAY_END.search(text) else None
+        may_end = _MAY_END.search(text)
+        found = _OVER.search(text, may_end.start(), partial=not whole) if may_end else None
         end = found.start() if found else len(text)
         if found and (whole or not (found.partial or found.end() == len(text))):
             self._state = "over"

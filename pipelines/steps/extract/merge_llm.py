@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from conspectus.pipelines.resolution.corrections import Rule
 from conspectus.pipelines.steps.extract.find_names import (
@@ -32,15 +32,14 @@ from conspectus.pipelines.steps.extract.split_names import Splits
 from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 from conspectus.storage.hashing import entity_id, short_id
+from conspectus.storage.made_rows import RowsFrom
+from conspectus.storage.mapped import MAPPED_ROWS, ById, TableRows
 from conspectus.storage.records import Chunk, Claim, Document, Failure, Mention, Relation
-from conspectus.storage.spilled import few_as_list, values_of
+from conspectus.storage.spilled import few_as_list, rows_by_id, values_of
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.names import NameMatcher
 from conspectus.storage.text.nlp import Annotation
 from conspectus.storage.text.normalise import entity_key
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _SQL = Path(__file__).with_suffix(".sql")
 
@@ -51,14 +50,15 @@ class ModelKnowledge:
 
     The descriptions are those of the single instances by the id of the entity or relation, sorted and distinct; a later
     step summarises them, and until then an entity of `knowledge` has none. `predicates` are those of the instances of a
-    relation, each with the id of its source. `claims` and `failures` are sorted like tables.
+    relation, each with the id of its source. Of many, all three are read when they are asked for. `claims` and
+    `failures` are sorted like tables.
     """
 
     knowledge: Knowledge
     claims: list[Claim]
-    entity_descriptions: dict[str, list[str]]
-    relation_descriptions: dict[str, list[str]]
-    predicates: dict[str, list[tuple[str, str]]]
+    entity_descriptions: Mapping[str, Sequence[str]]
+    relation_descriptions: Mapping[str, Sequence[str]]
+    predicates: Mapping[str, Sequence[tuple[str, str]]]
     failures: list[Failure]
 
 
@@ -98,23 +98,40 @@ def merge_extractions(
         relations = few_as_list(findings.rows(Relation, "FROM merged_pairs"))
         entities = findings.entities(relations, (entity_key(document.title) for document in documents))
         mentions = few_as_list(findings.rows(Mention, "FROM all_mentions"))
-        entity_descriptions = _by_id(findings.table("FROM entity_descriptions"))
-        relation_descriptions = _by_id(findings.table("FROM relation_descriptions"))
-        predicates = _by_id(findings.table("FROM predicates"))
+        entity_descriptions = _by_id(findings.rows(_Told, "FROM entity_descriptions"))
+        relation_descriptions = _by_id(findings.rows(_Told, "FROM relation_descriptions"))
+        predicates = _by_id(findings.rows(_Said, "FROM predicates"))
     claims = without_repeats(claims, dict(zip(ids, values_of(chunks, "document_id"), strict=True)))
     return ModelKnowledge(
         Knowledge(entities, relations, mentions),
         sorted_by_id({claim.id: claim for claim in claims}.values()),
         entity_descriptions,
         relation_descriptions,
-        {id_: [(each["source"], each["predicate"]) for each in stated] for id_, stated in predicates.items()},
+        predicates,
         sorted_by_id(failures),
     )
 
 
-def _by_id(table: "pa.Table") -> dict[str, list[Any]]:
-    ids, lists = (column.to_pylist() for column in table.columns)
-    return dict(zip(ids, lists, strict=True))
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The descriptions of an entity or a relation."""
+
+    id: str
+    told: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The source and the predicate of each instance of a relation."""
+
+    id: str
+    told: tuple[tuple[str, ...], ...]
+
+
+def _by_id(rows: TableRows[Any]) -> Mapping[str, Any]:
+    if len(rows) < MAPPED_ROWS:
+        return {each.id: each.told for each in rows}
+    return ById(rows_by_id(rows), RowsFrom(range(len(rows)), lambda row: rows[row].told))
 
 
 @dataclass(frozen=True, slots=True)

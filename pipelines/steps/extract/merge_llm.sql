@@ -22,7 +22,7 @@ CREATE TEMP VIEW weights_of_pairs AS  -- a sentence in several chunks counts as 
     GROUP BY id;
 CREATE TEMP VIEW relation_descriptions AS
     SELECT id, coalesce(list(DISTINCT description ORDER BY description) FILTER (description <> ''), []) AS told
-    FROM paired GROUP BY id ORDER BY id;
+    FROM paired GROUP BY id;
 CREATE TEMP VIEW merged_pairs AS
     SELECT id, entity_id(way.source), entity_id(way.target), '', array_to_string(told, ' '), weight, chunks, strength,
         []::STRUCT(statement BIGINT, predicate VARCHAR, value VARCHAR)[]
@@ -32,13 +32,13 @@ CREATE TEMP VIEW merged_pairs AS
         FROM paired GROUP BY id)
     JOIN directions USING (id) JOIN weights_of_pairs USING (id) JOIN relation_descriptions USING (id);
 CREATE TEMP VIEW predicates AS
-    SELECT id, list({'source': entity_id(source), 'predicate': predicate} ORDER BY entity_id(source), predicate) AS stated
-    FROM paired WHERE predicate <> '' GROUP BY id ORDER BY id;
+    SELECT id, list([entity_id(source), predicate] ORDER BY entity_id(source), predicate) AS stated
+    FROM paired WHERE predicate <> '' GROUP BY id;
 
 CREATE TEMP VIEW entity_descriptions AS
     SELECT entity_id(key) AS id,
         coalesce(list(DISTINCT description ORDER BY description) FILTER (description <> ''), []) AS told
-    FROM descriptions GROUP BY key ORDER BY id;
+    FROM descriptions GROUP BY key;
 CREATE TEMP VIEW described_mentions AS  -- the first mention of an entity in a chunk has what the chunk tells of it
     SELECT id, chunk, entity, relation, begins, ends, match, surface, CASE WHEN nth = 1 THEN coalesce(told, '') ELSE '' END
     FROM (

@@ -22,6 +22,7 @@ from conspectus.pipelines.steps.reports.prompt import (
     listed,
     packed,
     report_element,
+    surely_fit,
     tokens_of,
     without,
 )
@@ -113,13 +114,15 @@ class _Writing:
             and (community.chunk_ids or settings.method == "model")
         ]
         self._parts = _parts(communities, self._due)
+        of_id = {community.id: community for community in communities}
+        self._parent_of = {each.id: of_id[each.parent_id] for each in communities if each.parent_id in of_id}
         self._tasks: dict[str, asyncio.Task[_Written]] = {}
         self._running = asyncio.Semaphore(window_for(model, "report").slots or AT_ONCE)
         self._usability = Usability()
 
     async def all(self) -> tuple[list[Report], list[Failure]]:
-        # The deepest first: others may wait for them.
-        pending = iter(sorted(self._due, key=lambda community: (-community.level, community.id)))
+        # Parts first, since others may wait for them, and what has elements in common near each other.
+        pending = iter(sorted(self._due, key=self._path, reverse=True))
 
         async def work() -> list[_Written]:
             return [await self._begin(community) for community in pending]
@@ -129,6 +132,14 @@ class _Writing:
         written = [writing for part in parts for writing in part]
         reports = [writing.report for writing in written if writing.report is not None]
         return sorted_by_id(reports), sorted_by_id(failure for writing in written for failure in writing.failures)
+
+    def _path(self, community: Community) -> tuple[str, ...]:
+        """Return the ids of the communities that contain a community, the largest first, and its own."""
+        path: tuple[str, ...] = ()
+        while community.id not in path:
+            path = (community.id, *path)
+            community = self._parent_of.get(community.id, community)
+        return path
 
     def _begin(self, community: Community) -> asyncio.Task[_Written]:
         task = self._tasks[community.id] = asyncio.create_task(self._write(community))
@@ -170,7 +181,11 @@ class _Writing:
         most = window_for(self._model, "report").room(self._settings.max_input_tokens)
         shown = (community, *self._beside.get(community.id, ()))
         members = [id_ for each in shown for id_ in each.entity_ids]
-        left = self._elements.of(members, [id_ for each in shown for id_ in each.relation_ids])
+        stated = [id_ for each in shown for id_ in each.relation_ids]
+        left = self._elements.of(members, stated, measured=False)
+        if surely_fit(left, most):  # as in most communities: counting tokens is what takes the time
+            return left
+        left = self._elements.of(members, stated)
         reports: list[Element] = []
         parts = self._parts.get(community.id, [])
         if parts and tokens_of(left, most) > most:

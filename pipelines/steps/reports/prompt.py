@@ -8,7 +8,7 @@ community that is divided further the reports on its parts instead of the parts'
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -22,7 +22,7 @@ from conspectus.storage.tables import arrow_of, rows_among
 from conspectus.storage.text.tokens import count_each
 
 _MOST_KEPT = 8192
-"""Elements beyond which the earlier ones are made again when they are asked for."""
+"""Elements, and rows of tables, beyond which the earlier ones are made or read again when they are asked for."""
 
 Kind = Literal["S", "E", "R", "C"]
 """The letter before a record's number: reports on parts of a community, entities, relations, claims."""
@@ -41,7 +41,8 @@ class Element:
     """One record of a prompt, without its number.
 
     `order` sorts records of a kind by name. `about` are the entities it belongs to: itself, its two ends, a claim's
-    subject and object. `spans` are the places that state it. `n_tokens` includes the text and its parts.
+    subject and object. `spans` are the places that state it. `n_tokens` includes the text and its parts; 0 if they
+    are not counted.
     """
 
     kind: Kind
@@ -72,7 +73,9 @@ class Elements:
     ) -> None:
         """`descriptions` by id are read when an element is made; an id without one has the description of its row."""
         self._row_of = rows_by_id(entities), rows_by_id(relations)
-        self.entities, self._relations = entities, relations
+        self.entities = entities
+        self._entity = lru_cache(_MOST_KEPT)(lambda id_: entities[self._row_of[0][id_]])
+        self._relation = lru_cache(_MOST_KEPT)(lambda id_: relations[self._row_of[1][id_]])
         self._descriptions = {} if descriptions is None else descriptions
         self._mentions = _Mentions(entities, relations, mentions, chunks)
         self._made: dict[str, Element] = {}
@@ -85,25 +88,25 @@ class Elements:
         """The claims that are linked to an entity, by its id."""
         return self._linked(self._stated)
 
-    def of(self, entity_ids: Iterable[str], relation_ids: Iterable[str]) -> list[Element]:
+    def of(self, entity_ids: Iterable[str], relation_ids: Iterable[str], *, measured: bool = True) -> list[Element]:
         """Return the elements of some entities and the relations among them, each once, in order of prominence.
 
         For each relation in decreasing combined degree of its ends: the source, the target, the claims linked to
         them, the relation. Then the entities without a relation in decreasing degree, each with its claims.
-        Ties go by name.
+        Ties go by name. Tokens are not counted unless they are `measured`.
         """
         if len(self._made) > _MOST_KEPT:
             self._made.clear()
         entities = sorted(entity_ids, key=self._prominence)
         relations = sorted(relation_ids, key=self._prominence)
-        self._make([*entities, *relations])
+        self._make([*entities, *relations], measured=measured)
         found: dict[int, Element] = {}
 
         def add(*elements: Element) -> None:
             found.update((id(element), element) for element in elements)
 
         for relation in (self._made[id_] for id_ in relations):
-            self._make(relation.about)
+            self._make(relation.about, measured=measured)
             add(*(self._made[id_] for id_ in relation.about))
             for id_ in relation.about:
                 add(*self.claims_of.get(id_, ()))
@@ -116,9 +119,6 @@ class Elements:
         """Return the digests of the texts of some chunks, sorted."""
         return tuple(sorted({digest(self.chunks[id_].text) for id_ in chunk_ids}))
 
-    def _entity(self, id_: str) -> Entity:
-        return self.entities[self._row_of[0][id_]]
-
     def _name_of(self, id_: str) -> str:
         return _line(self._entity(id_).name)
 
@@ -126,23 +126,23 @@ class Elements:
         if id_ in self._row_of[0]:
             entity = self._entity(id_)
             return (-entity.degree, _order_of_entity(entity), id_)
-        relation = self._relations[self._row_of[1][id_]]
+        relation = self._relation(id_)
         combined = self._entity(relation.source_id).degree + self._entity(relation.target_id).degree
         return (-combined, _order_of_relation(relation, self._name_of), id_)
 
-    def _make(self, ids: Iterable[str]) -> None:
-        new = [id_ for id_ in ids if id_ not in self._made]
-        for id_, element in zip(new, _measured([self._element(id_) for id_ in new]), strict=True):
-            self._made[id_] = element
+    def _make(self, ids: Sequence[str], *, measured: bool) -> None:
+        self._made |= {id_: self._element(id_) for id_ in ids if id_ not in self._made}
+        if measured:
+            bare = [id_ for id_ in ids if not self._made[id_].n_tokens]
+            self._made |= zip(bare, _measured([self._made[id_] for id_ in bare]), strict=True)
 
     def _element(self, id_: str) -> Element:
         if id_ in self._row_of[0]:
             entity = self._entity(id_)
             told = self._descriptions.get(id_, entity.description)
             return _entity(entity, told, self._mentions.spans(self._row_of[0][id_]))
-        row = self._row_of[1][id_]
-        relation = self._relations[row]
-        spans = self._mentions.spans(len(self.entities) + row)
+        relation = self._relation(id_)
+        spans = self._mentions.spans(len(self.entities) + self._row_of[1][id_])
         if not spans:
             named = {span_in(self.chunks[chunk]) for chunk in relation.chunk_ids}
             spans = tuple(sorted(named, key=in_text_order))
@@ -309,6 +309,11 @@ def tokens_of(elements: Iterable[Element], most: int) -> int:
         element.n_tokens + label + len(element.parts) * (label + len(".") + len(str(len(element.parts))))
         for element in elements
     )
+
+
+def surely_fit(elements: Sequence[Element], most: int) -> bool:
+    """Return whether records fit into a prompt by the bytes of their texts, each of which is at most a token."""
+    return tokens_of(elements, most) + sum(len(each.text.encode()) for each in elements) <= most
 
 
 def without(elements: Iterable[Element], part: frozenset[str], whole: frozenset[str]) -> list[Element]:

@@ -84,16 +84,17 @@ def told(
     descriptions: Mapping[str, list[str]],
     **limits: int,
 ) -> tuple[dict[str, str], list[Failure]]:
-    names = {each: each.upper() for each in descriptions}
-    sources = {each: (f"chunk of {each}",) for each in descriptions}
+    def sources_of(ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        return {each: (f"chunk of {each}",) for each in ids}
+
     with patch.dict(vars(steps), limits):
-        return asyncio.run(summarised(names, descriptions, model, sources))
+        return asyncio.run(summarised(str.upper, [descriptions], model, sources_of))
 
 
 async def summarised(*given: Any) -> tuple[dict[str, str], list[Failure]]:  # noqa: ANN401
     summaries = DescriptionWriter(*given)
     failures = await summaries.all()
-    return summaries.texts, failures
+    return dict(summaries.texts), failures
 
 
 def said(description: str) -> str:
@@ -150,7 +151,7 @@ def test_more_than_a_prompt_holds_is_folded_and_nothing_is_left_out() -> None:
 def test_no_prompt_is_longer_than_allowed_and_it_ends(texts: list[str], most: int) -> None:
     model: Any = Endless()
     with patch.multiple(steps, DESCRIPTION_TOKENS=1, INPUT_TOKENS=most):
-        asyncio.run(summarised({"a": "A"}, {"a": texts}, model, {}))
+        asyncio.run(summarised(str.upper, [{"a": texts}], model, lambda _: {}))
     for prompt in model.prompts:
         lines = inside(prompt, "descriptions")
         assert count_tokens(lines) <= most

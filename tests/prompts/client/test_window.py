@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
+from time import sleep
 
 import pytest
 from conspectus.prompts.client.client import ModelClient
@@ -134,6 +135,42 @@ def test_a_whole_prompt_is_never_taken_for_a_cut_one(language: str) -> None:
     assert is_cut([text], int(len(text) / a_token / 4)) > 0, "cut to a quarter"
 
 
+def test_calls_that_share_a_context_go_one_by_one_when_it_is_full(caplog: pytest.LogCaptureFixture) -> None:
+    working, failed = Lock(), []
+
+    class Handler(BaseHTTPRequestHandler):
+        server_version, sys_version = "llama.cpp", ""
+
+        def do_GET(self) -> None:
+            self.send_error(404)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            assert self.headers["connection"] == "close", "llama.cpp closes connections after streams"
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.end_headers()
+            if not working.acquire(blocking=False):
+                failed.append(self.path)
+                told: object = {"error": {"code": 500, "message": "Context size has been exceeded."}}
+            else:
+                sleep(0.2)
+                working.release()
+                told = {"choices": [{"delta": {"content": "Nine."}, "finish_reason": "stop"}]}
+            self.wfile.write(f"data: {json.dumps(told)}\n\ndata: [DONE]\n\n".encode())
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    async def all_of(model: ModelClient) -> list[str]:
+        return [reply.text for reply in await asyncio.gather(*(model.complete(ask(str(n))) for n in range(6)))]
+
+    with served(Handler) as url, caplog.at_level(logging.WARNING):
+        model = ModelClient(LlmSettings(model="m", base_url=url, concurrency=4))
+        assert asyncio.run(all_of(model)) == ["Nine."] * 6
+    assert 0 < len(failed) < 12
+
+
 @contextmanager
 def telling(paths: dict[str, object]) -> Iterator[str]:
     """A server that tells of itself at some paths."""
@@ -153,7 +190,13 @@ def telling(paths: dict[str, object]) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    with served(Handler) as url:
+        yield url
+
+
+@contextmanager
+def served(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = Thread(target=server.serve_forever)
     thread.start()
     try:

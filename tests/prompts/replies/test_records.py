@@ -99,6 +99,14 @@ def test_ways_to_write_a_record(text: str, record: AnyRecord, after: str) -> Non
     assert not read.lost
 
 
+def test_a_sentence_as_a_predicate_is_a_description() -> None:
+    told = {"source": "Ada", "target": "Babbage", "predicate": "Ada met Babbage.", "strength": 8}
+    assert all_of(read_records(json.dumps([told, told | {"predicate": "met"}]))) == [
+        MET,
+        RelationRecord("Ada", "Babbage", "met", 8.0, "met"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

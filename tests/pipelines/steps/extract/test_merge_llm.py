@@ -119,7 +119,7 @@ def test_descriptions_stand_with_the_chunk_they_come_from(made: ModelKnowledge) 
     }
     assert told == {("c0", "Ada Lovelace wrote of an engine."), ("c1", "A friend of Babbage.")}
     both = ["A friend of Babbage.", "Ada Lovelace wrote of an engine."]
-    assert made.entity_descriptions[id_of("Ada Lovelace")] == both
+    assert [*made.entity_descriptions[id_of("Ada Lovelace")]] == both
     assert named(made, "Ada Lovelace").description == "", "a later step describes it"
     assert id_of("Royal Society") not in made.entity_descriptions
 
@@ -139,7 +139,7 @@ def test_both_ways_of_stating_a_relation_are_one(made: ModelKnowledge) -> None:
     assert (pair.weight, pair.strength, pair.chunk_ids) == (2, 6.5, ("c0", "c1"))
     assert pair.predicate == ""
     told = ["Ada Lovelace met Charles Babbage.", "He knew her."]
-    assert made.relation_descriptions[pair.id] == told
+    assert [*made.relation_descriptions[pair.id]] == told
     assert pair.description == " ".join(told)
     assert pair.source_id == id_of("Ada Lovelace"), "a tie goes by the names"
     third = ("Babbage knew Ada.", found(met("Charles Babbage", "Ada Lovelace", None)))
