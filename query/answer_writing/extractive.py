@@ -23,6 +23,7 @@ from conspectus.query.answer_writing.short_answer import expected_answer, short_
 from conspectus.query.answer_writing.support import declined, reader_weights, unsupported
 from conspectus.query.answer_writing.versions import (
     definitions_of_others,
+    is_of_another,
     item_asked,
     lost_clause,
     of_the_one_meant,
@@ -142,6 +143,8 @@ def read_quotes(context: Context, question: str, passages: Sequence[Passage]) ->
         return Found(question, quotes, [], f"nothing has the number {clause}")
     chosen = choose(context, question, quotes, context.settings.answer.sentences)
     reason, nearest = _unsupported(context, question, quotes, chosen)
+    if chosen and is_of_another(open_question(context, question), asked, quotes, chosen[0]):
+        reason = "the nearest sentence is about another name"
     if reason:
         return Found(question, quotes, [], reason, nearest)
     if not parts_asked(context, question):

@@ -19,6 +19,7 @@ from conspectus.query.question.terms import is_content_word
 from conspectus.storage.records import Document
 from conspectus.storage.text.dates import DATE, KEYS
 from conspectus.storage.text.literals import parse_literal
+from conspectus.storage.text.names import word_keys
 
 _CHANGES = regex.compile(
     r"\b(?:replac\p{L}+|repeal\p{L}*|struck|delet\p{L}+|amend\p{L}+|insert\p{L}+|omit\p{L}+|substitut\p{L}+|supersed\p{L}+"
@@ -183,21 +184,19 @@ def definitions_of_others(asked: Asked, quotes: Sequence[Quote], chosen: list[Qu
     """Return the chosen quotes and, if they say what a name is, what each other document says that it is.
 
     "Nadia Brook is a surgeon", says one document, "The head of operations is Nadia Brook" another: the name may be that
-    of two persons.
+    of two persons. Where a document first has a full name, it says whose it is: "Tobias Renn builds violins."
     """
     if not (chosen and asked.of_what_it_is and asked.names):
         return chosen
     best: dict[str, Quote] = {}
-    for quote in quotes:
-        document = quote.span.document_id
-        if (
-            quote.defines
-            and asked.names <= quote.covers
-            and (document not in best or quote.score > best[document].score)
-        ):
-            best[document] = quote
+    full = asked.kind == "who" and len(asked.names) > 1
+    for quote in sorted(quotes, key=lambda quote: quote.span.start if full else -quote.score):
+        if asked.names <= quote.covers and (quote.defines or full):
+            best.setdefault(quote.span.document_id, quote)
     made = {quote.span: quote for quote in chosen}  # with what belongs to them
-    first = [made.pop(quote.span, quote) for quote in best.values()][:_MOST_DEFINITIONS]
+    own = chosen[0].span.document_id
+    others = sorted(best.values(), key=lambda quote: (quote.span.document_id != own, -quote.score))
+    first = [made.pop(quote.span, quote) for quote in others][:_MOST_DEFINITIONS]
     return [*first, *made.values()] if len(first) > 1 else chosen
 
 
@@ -220,6 +219,25 @@ def of_the_one_meant(context: Context, question: Question, chosen: Sequence[Quot
                 or not (name in as_words(quote.text) and quote.held.covers <= told)
             ]
     return kept
+
+
+_SUBJECT = regex.compile(r"\W*(?P<name>\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’.-]*)+)\s\p{Ll}")
+_OBJECT = regex.compile(r"\b(?:him|them|it|her(?! \p{Ll}))\b")
+
+
+def is_of_another(question: Question, asked: Asked, quotes: Sequence[Quote], best: Quote) -> bool:
+    """Return whether the best quote is about another name than the one that is asked about.
+
+    "Nadia Brook was born in Port Amity" does not say where Gus Tamm was born, unless a quote has both names.
+    """
+    names = [set(word_keys(question.text[each.start : each.end])) for each in question.mentions]
+    found = _SUBJECT.match(best.text)
+    if len(names) != 1 or len(names[0]) < _NAME or not asked.is_fact or not found or not asked.names:
+        return False
+    other = set(word_keys(found["name"]))
+    if asked.names & best.covers or names[0] & set(word_keys(best.text)) or _OBJECT.search(best.text):
+        return False
+    return not any(names[0] & told and other & told for told in (set(word_keys(quote.text)) for quote in quotes))
 
 
 def _told_apart(question: Question) -> Iterator[tuple[str, set[str]]]:

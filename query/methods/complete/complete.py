@@ -8,7 +8,7 @@
 """
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import regex
@@ -36,7 +36,7 @@ from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.records import Span
 from conspectus.storage.text.language import language_of_question
 from conspectus.storage.text.names import word_keys
-from conspectus.storage.text.words import stem
+from conspectus.storage.text.words import base_form, stem
 
 _SHOWN = 20
 """The most rows or values that an answer lists, and the most rows that it cites."""
@@ -49,6 +49,7 @@ _MOST_SETS = 50
 _OF_ONE = frozenset({"who", "when", "where", "why", "definition"})
 """Kinds of questions that a whole table does not answer."""
 _MOST_UNASKED = 20_000  # passages; of more, sets are read for the method `all` only: it takes .2 ms a passage, once
+_LEAST_ALIKE = 0.55  # cosine of "sold" and "sales": 27 of 32 such pairs have more, 2 of 25 others ("eaten", "harvest")
 _MOST_NAMED = 3  # rows whose names are a short answer
 _MOST_ADDENDS = 9  # of a sum that are shown
 
@@ -92,8 +93,9 @@ class Complete(ModelMethod):
         with assembling(question, self._name) as assembly:
             if not isinstance(plan, NoPlan) and plan.operation == "list":
                 kind, all_rows = kind_of(without_request(question)), not plan.conditions and plan.target is None
-                if plan.table.kind == "statements" and kind == "definition":
-                    return None  # "What is the Lantern?" asks what it is, not for the sentences that begin with it
+                subjects = all(plan.table.columns[each.column].name.startswith("…") for each in plan.conditions)
+                if plan.table.kind == "statements" and (kind == "definition" or (kind == "who" and subjects)):
+                    return None  # "Who is Ada?" asks who she is, not for the sentences that begin with her
                 if plan.table.kind == "rows" and all_rows and kind in _OF_ONE:
                     return None  # "Who wrote the article?" does not ask for the rows of its table
             if isinstance(plan, NoPlan):
@@ -122,7 +124,10 @@ class Complete(ModelMethod):
 
     def _plan_in(self, question: str, tokens: Sequence[str], language: str) -> Plan | NoPlan:
         context, sets = self._context, self._sets(question, language)
-        tried = [plan_for(tokens, table, _vocabulary(context, table, language), language) for table in sets]
+        tried = [
+            plan_for(tokens, table, _vocabulary(context, table, language), language, partial(self._is_about, table))
+            for table in sets
+        ]
         plans = [plan for plan in tried if isinstance(plan, Plan)]
         plans = [plan for plan in plans if plan.table.kind not in ("entities", "lines")] or plans
         refused = [plan for plan in tried if isinstance(plan, NoPlan)]
@@ -136,6 +141,15 @@ class Complete(ModelMethod):
             why = "several sets have what it asks for: " + "; ".join(_named(plan.table) for plan in plans)
             return NoPlan(why, most, all(plan.operation != "list" and plan.table.kind == "rows" for plan in plans))
         return plans[0]
+
+    def _is_about(self, table: Table, verb: str) -> bool:
+        """Return whether a verb means what a set is called, by an encoder that knows the language."""
+        embedder = self._context.embedder
+        called = sorted({word for name in (*table.names, *table.above) for word in keys_of(name)})
+        if table.kind != "rows" or not called or embedder.embed_tokens([verb]) is None:  # it is of a server
+            return False
+        asked, *names = embedder.embed([base_form(verb.casefold()), *called])
+        return max(float(asked @ name) for name in names) >= _LEAST_ALIKE
 
     def _only_tables(self) -> bool:
         """Return whether all documents are tables, so that no other text answers."""

@@ -10,7 +10,7 @@ something that a table does not have is never answered with another total of it.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise, zip_longest
 from typing import Literal
@@ -39,6 +39,7 @@ from conspectus.query.methods.complete.question_words import (
     joined,
     keys_of,
     small_words,
+    words_of,
 )
 from conspectus.query.methods.complete.sets import SENDER, TITLE, Table, yes_and_no
 from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of, units_of
@@ -67,7 +68,13 @@ _NOUN_FIRST = frozenset(("zh", "ja", "ko", "tr"))
 """Languages in which "how many" may stand behind what is counted."""
 
 
-def plan_for(tokens: Sequence[str], table: Table, vocabulary: Vocabulary, language: str) -> Plan | NoPlan:
+def plan_for(
+    tokens: Sequence[str],
+    table: Table,
+    vocabulary: Vocabulary,
+    language: str,
+    is_about: Callable[[str], bool] = lambda _: False,
+) -> Plan | NoPlan:
     """Return the plan of a question over a set.
 
     Args:
@@ -75,8 +82,9 @@ def plan_for(tokens: Sequence[str], table: Table, vocabulary: Vocabulary, langua
         table: The set.
         vocabulary: Its names.
         language: The language of the question, one of `LANGUAGES`.
+        is_about: Whether a verb that the set does not have says what its names do: "sold" of "Sales".
     """
-    reading = _Reading(table, vocabulary, language, tokens)
+    reading = _Reading(table, vocabulary, language, tokens, is_about)
     try:
         return reading.plan()
     except Unclear as unclear:
@@ -95,8 +103,16 @@ def _form(code: str) -> str:
 class _Reading:
     """The reading of one question over one set."""
 
-    def __init__(self, table: Table, vocabulary: Vocabulary, language: str, tokens: Sequence[str]) -> None:
+    def __init__(
+        self,
+        table: Table,
+        vocabulary: Vocabulary,
+        language: str,
+        tokens: Sequence[str],
+        is_about: Callable[[str], bool],
+    ) -> None:
         self._table = table
+        self._is_about = is_about
         self._language = language
         self._tokens = tokens
         self._plain = small_words(language) | small_words("en")
@@ -302,7 +318,10 @@ class _Reading:
         first_name = next(mark.first for mark in self.marks if mark.cells) if self._names_many() else len(self._tokens)
         for place, token in enumerate(self._tokens[:first_name]):  # "the telephone numbers of Ada, Ben and Cleo"
             keys = keys_of(token) if place not in known else ()
-            if any(key not in self._plain and stem_in_language(key, self._language) not in above for key in keys):
+            unknown = [
+                key for key in keys if key not in self._plain and stem_in_language(key, self._language) not in above
+            ]
+            if unknown and not (self._is_verb(place) and self._is_about(token)):
                 raise Unclear(f"what {joined([token])!r} is, is not known")
         nouns = [noun for mark, noun in pairwise(self.marks) if mark.roles & _ASKING and not noun.roles & _ASKING]
         for mark in self.marks:
@@ -315,6 +334,13 @@ class _Reading:
             preposition = words.casefold() in self._plain and mark.roles & _PREPOSITIONS
             if mark.roles & _UNSETTLED or (mark.roles and mark.roles <= {*TESTS, "per", BEHIND} and not preposition):
                 raise Unclear(f"what {words!r} means here, is not clear")
+
+    def _is_verb(self, place: int) -> bool:
+        """Return whether a word may be a verb: one behind an auxiliary verb, and not what is counted or chosen."""
+        before = words_of("auxiliary column", (self._language,))
+        noun = any(mark.last == place and mark.roles & {*_ASKING, *BEST} for mark in self.marks)
+        written = joined(self._tokens[place : place + 1])
+        return not noun and written.islower() and any(keys_of(token) in before for token in self._tokens[:place])
 
     def _names_many(self) -> bool:
         """Return whether rows are asked for by so many names that no word behind them has to be known."""
@@ -472,6 +498,7 @@ class _Reading:
             return replace(plan, operation=operation, measure=dated[0])
         if best in ("dearest", "cheapest"):
             priced = [at for at in numeric if has_word(table.columns[at].name, "price")]
+            priced = priced or [at for at in measures if at is not None][:1]  # "dearest at the weekend"
             if not set(priced).issuperset(measures):
                 raise Unclear("what is asked of the dearest or cheapest, is another number")
             return replace(plan, operation=operation, measure=self._only(measures, set(priced)))

@@ -225,7 +225,7 @@ def tables(index: StoredIndex) -> tuple[Table, ...]:
             kind, cells = _as_row(document)
             rows = made.setdefault((kind, "" if kind == "messages" else file), Rows(kind))
             rows.lost += 0 if PurePosixPath(file).stem in rows.names else lost[file]
-            rows.names[PurePosixPath(file).stem] = None
+            rows.names |= dict.fromkeys(_called(file))
             if cells:
                 rows.add(document.id, 0, document.n_chars, cells)
             continue
@@ -233,7 +233,7 @@ def tables(index: StoredIndex) -> tuple[Table, ...]:
             found = list(each)
             same = [""] if kind == "messages" else map(str.casefold, columns)
             rows = made.setdefault((kind, *same), Rows(kind))
-            names = (document.title, PurePosixPath(file).stem, label)
+            names = (document.title, *_called(file), label)
             rows.above |= dict.fromkeys(sections_at(document.places, found[0][0]) if found else ())
             rows.names |= {name: None for name in names if name and name.count(" ") < _LONGEST_NAME}
             rows.lost += lost[file]
@@ -280,6 +280,12 @@ def _forms(index: StoredIndex) -> Rows:
             rows.add(id_, begins, found[-1].end(), {TITLE: title} | cells)
     rows.beside = sum(folders[folder] - count for folder, count in own.items())
     return rows
+
+
+def _called(file: str) -> tuple[str, ...]:
+    """Return what a file is called: its name and that of its folder."""
+    path = PurePosixPath(file)
+    return tuple(filter(None, (path.stem, path.parent.name)))
 
 
 def _as_row(document: Document) -> tuple[str, dict[str, str]]:

@@ -1,12 +1,19 @@
 """What a set can be asked by: the names of its columns, its cells of text, and its own names, by their words."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import regex
 from conspectus.query.methods.complete.definitions import KINDS
-from conspectus.query.methods.complete.question_words import CHARACTER, OF_COLUMN, is_character, keys_of, words_of
+from conspectus.query.methods.complete.question_words import (
+    CHARACTER,
+    MONTHS,
+    OF_COLUMN,
+    is_character,
+    keys_of,
+    words_of,
+)
 from conspectus.query.methods.complete.sets import Table
 from conspectus.storage.cancellation import check
 from conspectus.storage.text.analysis import stem_in_language
@@ -25,6 +32,8 @@ _PERIODS = {
     "quarter": regex.compile(r"(?i)[qt][1-4](?:\W.*)?|.{0,5}[qt][1-4]"),
 }
 """Cells of columns that are called year and quarter, whatever their names are: sheets of a workbook have none."""
+_NAMED = {"month": MONTHS, "weekday": ("weekdays column",), "season": ("seasons column",)}
+"""The roles of words of which all cells of columns that are called so have one."""
 _PLURALS = {
     "pt": (regex.compile(r"(?:õe|ãe)s$"), "ão"),
     "tr": (regex.compile(r"(?<=\p{L}{3})l[ae]r(?:in?|ini|inin|[dt][ae]n?|[ae])?$"), ""),
@@ -69,9 +78,7 @@ class Vocabulary:
                 made._columns[made._stems(form)].add(at)
             for part in made._parts(_UNIT.sub("", name)):
                 made._parts_of_columns[part].add(at)
-            called = [
-                role for role, cells in _PERIODS.items() if column.cells and all(map(cells.fullmatch, column.cells))
-            ]
+            called = [*_called(column.cells)] if column.cells else []
             called += [column.name] if table.kind == "definitions" and column.name in KINDS else []
             for word in (word for role in called for word in words_of(f"{role}{OF_COLUMN}", (language,))):
                 if (stems := made._stemmed(word)) not in made._columns:
@@ -127,6 +134,15 @@ class Vocabulary:
                     yield from ((key,) for key in keys)
                 elif not is_character(keys):
                     yield keys
+
+
+def _called(cells: Sequence[str]) -> Iterator[str]:
+    """Yield what a column of these cells is called whatever its name is: year, quarter, month, weekday, season."""
+    yield from (role for role, periods in _PERIODS.items() if all(map(periods.fullmatch, cells)))
+    for name, roles in _NAMED.items():
+        known = frozenset().union(*map(words_of, roles))
+        if len(cells) > 1 and all(not known.isdisjoint({keys_of(cell), *zip(keys_of(cell))}) for cell in cells):
+            yield name
 
 
 def _is_form(stem: str, *others: str) -> bool:

@@ -306,3 +306,23 @@ def test_the_sheets_of_a_workbook_are_its_years(tmp_path: Path) -> None:
         "In which year did the Lower need the most logs?": "2024",
     }
     assert {question: ask(context, question).span for question in asked} == asked
+
+
+def test_a_table_is_asked_by_what_its_names_say(tmp_path: Path) -> None:
+    """By the folder and the sheets, the seasons that these are, and verbs that say what they do."""
+    book = Workbook()
+    for season, sold in (("Spring", 1629), ("Summer", 279)):
+        sheet = book.create_sheet(season)
+        for row in (["Item", "Town", "Island"], ["Lantern", 619, 122], ["Ladder", 1016, sold]):
+            sheet.append(row)
+    folder = tmp_path / "inputs" / "sales"
+    folder.mkdir(parents=True)
+    book.save(folder / "shop.xlsx")
+    context = indexed(tmp_path, tmp_path / "inputs")
+    asked = {
+        "How many ladders were sold in the Town in summer?": "1016",
+        "In which season did the Island buy the most ladders?": "Spring",
+        "Which season has the dearest ladder on the Island?": "Spring",
+        "How many ladders were stolen in the Town in summer?": "",
+    }
+    assert {question: ask(context, question).span for question in asked} == asked
