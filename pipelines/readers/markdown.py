@@ -256,6 +256,7 @@ _RULES: Mapping[str, Sequence[_Rule]] = {
     "rst": (
         (r"^\.\.[ ](?:image|figure|toctree|contents|include|highlight|index|meta|raw)::.*\n(?:(?:[ \t].*)?\n)*", "\n"),
         (r"^[ \t]*\.\.[ ](?:code-block|code|sourcecode)::.*\n(?:[ \t]+:[\w-]+:.*\n)*", ""),
+        (r"^([ \t]*)#\.(?=[ \t])", r"\1-"),  # an item that numbers itself
         (r"^([ \t]*)\.\.[ ](\w+)::[ \t]*", r"\1\2: "),
         (r"^\.\.[ ]_`?([^:`\n]{1,200})`?:[ \t]*$", lambda found: f'<a id="{_slug(found[1])}"></a>\n'),
         (r"^\.\.[ ]_`?([^:`\n]{1,200})`?:[ \t]+(\S+)[ \t]*$", r"[\1]: \2"),

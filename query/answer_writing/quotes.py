@@ -118,11 +118,11 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     """
     asked = asked_of(context, question)
     every = excerpts(context, passages, orders=bool(_ABOUT_ORDERS.search(question)), dates=asked.kind == "when")
+    every = _of_asked_side(context, asked, every) if asked.kind in _SETS else every
     read = sorted(every, key=lambda excerpt: (excerpt.span.document_id, excerpt.span.start))
     behind = {id(excerpt): after for excerpt, after in pairwise(read) if _adjoin(excerpt, after)}
     opening = _openings(context, every, asked) if asked.kind == "how to" else {}
     lists = _lists(every)
-    every = _of_asked_side(context, asked, every) if asked.kind in _SETS else every
     brief = ("sentence", "item") if asked.kind == "when" else ("sentence", "line", "item")
     every = [
         each
@@ -191,13 +191,14 @@ def _of_asked_side(context: Context, asked: Asked, every: Sequence[Excerpt]) -> 
     """Return the excerpts without those under the opposite of a heading about the same ("Not included" of "Included").
 
     Two headings or introductions of a document are opposite if both have a word of the question, and one says "not" or
-    has the opposite of a word.
+    has the opposite of a word. What stands before a colon introduces the rest of its line.
     """
     leads: dict[int, str] = {}
     sides: dict[tuple[str, str], bool] = {}
     for excerpt in every:
         row = context.chunk_rows[excerpt.passage.chunk_id]
-        for lead in reversed(excerpt.context):
+        label, _, more = excerpt.text.partition(":")
+        for lead in (*([label] if more else []), *reversed(excerpt.context)):
             if lead and not asked.weights.keys().isdisjoint(context.bm25.analysis.terms(lead, row)):
                 opposite = NEGATION.search(lead) or not asked.opposites.isdisjoint(word_keys(lead))
                 sides[excerpt.span.document_id, lead] = bool(opposite) != asked.negated

@@ -48,6 +48,8 @@ _CLAUSE = regex.compile(
 )
 _OWN_NUMBER = regex.compile(r"(?P<number>\d+(?:\.\d+)+)\s")
 _ADDRESS = regex.compile(r"(?<![\w.])(?P<above>\d+(?:\.\d+)*)(?:\.(?P<item>\d+)|\s?\((?P<item>[a-z])\))(?!\w|\.\d)")
+_CODE = regex.compile(r"(?<![\w.])\d{3,5}(?![\w.]*\w)")
+_CODED = regex.compile(r"[-*+ ]*(?:\p{L}+ ){0,2}(?P<code>\d{3,5}) ?[:|–—-]")
 _MARK = regex.compile(r"\(?(\d+|[a-z])[.)]\s")
 _HEAD = 300
 """Characters at the beginning of a document in which its date is looked for."""
@@ -113,7 +115,14 @@ def _cited(text: str) -> set[str]:
 
 
 def item_asked(asked: Asked, question: str, quotes: Sequence[Quote]) -> list[Quote]:
-    """Return the item that a question asks for by the number of the heading above and its own: 2.2, 6(a)."""
+    """Return the item that a question asks for by the number of the heading above and its own (2.2, 6(a)), or a code.
+
+    "What does a 409 mean?" asks for the line "Response 409: ...".
+    """
+    if asked.kind == "definition" and (codes := set(_CODE.findall(question))):
+        coded = [quote for quote in quotes if (own := _CODED.match(quote.text)) and own["code"] in codes]
+        if len({quote.span.document_id for quote in coded}) == 1:
+            return coded
     address = _ADDRESS.search(question)
     if (
         address is None

@@ -243,6 +243,22 @@ def read_asked(text: str, names: frozenset[int] = frozenset(), *, in_time: bool 
     )  # fmt: skip
 
 
+_THE_WHOLE = regex.compile(
+    r"(?:\s(?:does|do|are|is)(?: there)?)?\s(?:in |within )?(?:the|this|your) (?:whole |entire |knowledge )?"
+    r"(?:ontology|graph|schema|vocabulary|data ?set)(?:\s(?:have|contain|define|declare|include|hold|list))?(?=\W*$)",
+    regex.I,
+)
+
+
+def of_the_whole(question: str) -> str:
+    """Return a question how many things there are without the graph as the thing that has them.
+
+    >>> of_the_whole("How many classes does the ontology have?"), of_the_whole("Who made the ontology?")
+    ('How many classes?', 'Who made the ontology?')
+    """
+    return _THE_WHOLE.sub("", question) if _HOW_MANY.search(question) else question
+
+
 def _negated(keys: Sequence[str]) -> int:
     """Return the place of a word that negates what follows ("without", "did not direct"); -1 if there is none."""
     for place, key in enumerate(keys):

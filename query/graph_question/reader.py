@@ -11,7 +11,7 @@ from conspectus.query.graph_question.confidence import RATHER, SURE, probability
 from conspectus.query.graph_question.forms import formed, head_of
 from conspectus.query.graph_question.meanings import Predicates, open_predicates, read_meanings
 from conspectus.query.graph_question.mentions import EntityMention, find_mentions, open_names, spelled
-from conspectus.query.graph_question.question_form import ReadQuestion, read_asked
+from conspectus.query.graph_question.question_form import ReadQuestion, of_the_whole, read_asked
 from conspectus.query.graph_question.scoring import FEATURES, Scoring
 from conspectus.query.graph_question.structured_query import GraphAnswer, GraphQuery
 from conspectus.query.graph_question.translation import in_english
@@ -207,7 +207,7 @@ def read_candidates(
     Where nothing has a date, or a thing is called 1999, "in 1999" is read as a name instead of a bound (`in_time`).
     """
     predicates = open_predicates(context)
-    asked_first = question = first_words(question, MOST_CLOSELY)
+    asked_first = question = first_words(of_the_whole(question), MOST_CLOSELY)
     translated = in_english(question, open_names(context).is_name)
     question = translated.text if translated else question
     asked = read_asked(question, in_time=in_time)

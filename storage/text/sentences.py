@@ -49,7 +49,8 @@ _NAME = r"[\p{L}\p{M}\p{N}.'’_-]*"
 _NEW_THING = regex.compile(
     rf"""[-*+•‣▪◦·–—]\s | \(?\p{{N}}{{1,3}}[.)]\s | \(?\p{{L}}\)\s      # a list item
        | \#{{1,6}}\s | > | \| | ``` | ~~~ | ([-*_=])\1\1              # Markdown: heading, quotation, table
-       | [\[<(]?(?:\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}(?:,?\s|T))?\d{{1,2}}:\d\d  # a time stamp
+       | [\[<(]?(?:\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}(?:,?\s|T)
+           | \p{{Lu}}\p{{Ll}}{{2}}\s+\d{{1,2}}\s)?\d{{1,2}}:\d\d               # a time stamp
        | [\p{{Lu}}\p{{Lo}}]{_NAME}(?:\s[\p{{L}}\p{{N}}]{_NAME}){{0,3}}\s?[:：](?:\s|$)  # a speaker's turn
     """,
     regex.X,

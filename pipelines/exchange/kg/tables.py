@@ -119,7 +119,7 @@ def read_table(path: Path, into: Statements, settings: KgSettings) -> None:
     lines = text_of(path)
     comments, first = 0, ""
     for first in lines:
-        if first.strip() and not first.startswith(_COMMENTS):
+        if first.strip() and not first.startswith(_COMMENTS) and not first.lstrip("\ufeff").startswith("sep="):
             break
         comments += 1
     sample = [first, *islice(lines, _SAMPLE)]

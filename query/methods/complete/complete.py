@@ -174,6 +174,8 @@ class Complete(ModelMethod):
                 yield each
         if "documents" in named:
             yield sets.documents(index)
+        if "tasks" in named and len(sets.tasks(index)):
+            yield sets.tasks(index)
         if "headings" in named:
             yield sets.headings(index)
         for role in named & {"people", "organisations", "places"}:

@@ -53,10 +53,15 @@ from conspectus.storage.text.literals import parse_literal
 MOST_TOKENS = 40
 """Words of a question that can have a plan."""
 _LONGEST_CODE = 12
+_CLOCK = regex.compile(r"(?<![\d.,])(?:[01]?\d|2[0-3]) [0-5]\d(?: [0-5]\d)?(?![\d.,])")
+"""A time of day; its colons stand between words."""
 _MANY_NAMES = 3
 """Cells of one column that are named by a question of which no later word has to be known: it asks for their rows."""
 _SETS = frozenset(
-    ("rows", "readings", "documents", "messages", "headings", "columns", "people", "organisations", "places", "thing")
+    (
+        *("rows", "readings", "documents", "messages", "headings", "columns", "tasks"),
+        *("people", "organisations", "places", "thing"),
+    )
 )
 """Roles of words that mean a set."""
 _ASKING = frozenset(("count", "list", "which"))
@@ -396,10 +401,15 @@ class _Reading:
         return Plan(self._table, operation, mentions=phrases_, matched=len(phrases_))
 
     def _lines(self) -> Plan:
-        """Return the plan that counts the lines with all words of the question that are no words of questions."""
+        """Return the plan that counts the lines with all words of the question that are no words of questions.
+
+        A time of day lists those that have it.
+        """
         spoken = {place for mark in self.marks if mark.roles for place in range(mark.first, mark.last)}
         left = [token for place, token in enumerate(self._tokens) if place not in spoken]
         wanted = tuple(token for token in left if set(keys_of(token)) - self._plain)
+        if "count" not in self._roles and (clock := _CLOCK.search(joined(self._tokens))):
+            return Plan(self._table, "list", mentions=(clock[0].replace(" ", ":"),), matched=1)
         if "count" not in self._roles or len(wanted) < 2 or self._roles & {*_UNSETTLED, *BEST, "sum", "mean"}:
             raise Unclear("which lines are counted, is not clear")
         return Plan(self._table, "count", mentions=wanted, matched=len(wanted))

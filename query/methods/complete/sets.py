@@ -431,6 +431,23 @@ def headings(index: StoredIndex) -> Table:
     return rows.table()
 
 
+_TASK = regex.compile(r"(?m)^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+\[(?P<state>[^\]\n])\][ \t]+(?P<task>\S[^\n]*)")
+_STATES = {" ": "open", "x": "done", "X": "done", "-": "cancelled"}
+"""What stands in the box of a task; anything else, such as / and >, is of one under way."""
+
+
+@per_index
+def tasks(index: StoredIndex) -> Table:
+    """Return the items of lists that have a box, with their states."""
+    rows = Rows("tasks")
+    for document in index.each(Document):
+        check()
+        for found in _TASK.finditer(document.text):
+            cells = {"state": _STATES.get(found["state"], "under way"), DOCUMENT: document.title}
+            rows.add(document.id, found.start("task"), found.end(), cells)
+    return rows.table()
+
+
 _TYPES = {
     "people": "person people human per",
     "organisations": "org organization organisation company institution",

@@ -66,6 +66,8 @@ class Vocabulary:
     _parts_of_cells: defaultdict[Key, set[Cell]] = field(default_factory=lambda: defaultdict(set))
     _parts_of_columns: defaultdict[Key, set[int]] = field(default_factory=lambda: defaultdict(set))
     _names: set[Key] = field(default_factory=set)
+    _written: dict[Key, bool] = field(default_factory=dict)
+    """The words of the set's own names as they are written, and whether a column is called so too."""
 
     @classmethod
     def of(cls, table: Table, language: str) -> "Vocabulary":
@@ -87,6 +89,8 @@ class Vocabulary:
                 continue
             for number, cell in enumerate(column.cells):
                 check()
+                for word in words_of(f"{cell}{OF_COLUMN}", (language,)) if table.kind == "tasks" else ():
+                    made._cells[made._stemmed(word)].add((at, number))
                 if len(stems := made._stems(cell)) <= (_MOST_CHARACTERS if CHARACTER.search(cell) else _LONGEST_CELL):
                     made._cells[stems].add((at, number))
                     parts = set(made._parts(cell)) - {stems}
@@ -94,11 +98,15 @@ class Vocabulary:
                         made._parts_of_cells[part].add((at, number))
         for name in table.names:
             made._names |= {made._stems(name), *made._parts(name)}
+        columns = {keys_of(column.name) for column in table.columns}
+        made._written = {keys_of(name): keys_of(name) in columns for name in table.names}
         return made
 
     def find(self, keys: Key) -> Found:
         """Return what words name: as a whole, else a single one as a part of a name, else as a form of a word."""
         stems = self._stemmed(keys)
+        if self._written.get(keys) is False and stems not in self._cells:
+            return Found(named=True)  # "visits" of the file, though a column has "visitors"
         cells, columns = self._cells.get(stems, ()), self._columns.get(stems, ())
         if cells or columns or stems in self._names:
             return Found(frozenset(cells), frozenset(columns), stems in self._names)

@@ -122,6 +122,7 @@ def test_turns_lists_and_headings_begin_on_their_own_line() -> None:
         "- the second item of the list, which is as long as the others",
         "3) the third item of the list, also as long as all the others",
         "[00:12:03] and here a line with the time at which it was said",
+        "Nov  4 22:43:57 strongroom upsd: mains lost, and on battery for now",
     ]
     assert sentences("\n".join(lines)) == lines
 

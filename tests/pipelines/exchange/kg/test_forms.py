@@ -39,8 +39,8 @@ FORMS: dict[str, tuple[Mapping[str, str | bytes], set[tuple[str, str, str]]]] = 
         {"a.csv": "Ada,Bob,employs\nBob,Cleo,knows\nCleo,Ada,knows\n"},
         {*WORK, ("Cleo", "knows", "Ada")},
     ),
-    "semicolons, a byte order mark and CR": (
-        {"a.csv": "\ufeffSubject;Predicate;Object\rAda;employs;Bob\rBob;knows;Cleo\r"},
+    "semicolons, a byte order mark, Excel's line that names the separator, and CR": (
+        {"a.csv": "\ufeffsep=;\rSubject;Predicate;Object\rAda;employs;Bob\rBob;knows;Cleo\r"},
         WORK,
     ),
     "UTF-16 with numbered rows": (
