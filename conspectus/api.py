@@ -402,7 +402,7 @@ def open_index(path: str | Path, settings: Settings | None = None) -> Index:
     if "://" not in str(path):
         return Index(Context(StoredIndex.open(path), settings or load_settings()))
     from conspectus.pipelines.remote_index.local_copy import located
-    from conspectus.storage.leases import take_lease
+    from conspectus.storage.publishing import take_lease
 
     stored = StoredIndex.open(located(path))
     lease = take_lease(stored.root, stored.manifest.version)
