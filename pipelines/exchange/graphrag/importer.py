@@ -25,13 +25,7 @@ from conspectus.pipelines.exchange.graphrag.communities import (
 )
 from conspectus.pipelines.exchange.graphrag.documents import ImportedTexts, imported_texts
 from conspectus.pipelines.exchange.graphrag.graph import ImportedRows, imported_rows, mentions_of
-from conspectus.pipelines.exchange.graphrag.schema import (
-    MAKER,
-    TABLES,
-    GraphRagFinding,
-    GraphRagRow,
-    Tables,
-)
+from conspectus.pipelines.exchange.graphrag.schema import MAKER, TABLES, GraphRagFinding, GraphRagRow, Tables
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.pipelines.runner import Progress, Ready, Runner, no_progress
 from conspectus.pipelines.steps.communities import Division

@@ -16,13 +16,7 @@ from typing import Any, TypeVar
 from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, whole
 from conspectus.pipelines.evaluation.graphqa.read import is_suite, read_graphqa, read_retrieved
 from conspectus.pipelines.evaluation.suites import SuiteQuestion
-from conspectus.pipelines.train.gretriever.plan import (
-    STATE,
-    SeedRun,
-    SoftPromptPlan,
-    SoftPromptTraining,
-    Tell,
-)
+from conspectus.pipelines.train.gretriever.plan import STATE, SeedRun, SoftPromptPlan, SoftPromptTraining, Tell
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
