@@ -48,8 +48,6 @@ def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lamb
     UsageError for a name that is not UTF-8, which Arrow cannot write to; IndexUnusable if nothing can be written, at
     first or within the block (for example, the disk is full).
     """
-    from filelock import FileLock, Timeout
-
     if any("\udc80" <= sign <= "\udcff" for sign in str(root)):
         raise UsageError(f"the name of the index folder is not UTF-8: {str(root)!r}; name another with --index")
     if root.exists() and not root.is_dir():

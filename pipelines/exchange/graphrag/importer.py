@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from conspectus.pipelines.backends.base import Backend, Descriptions, Extraction, Reports
 from conspectus.pipelines.backends.llm import name_phrases
 from conspectus.pipelines.build_index import build_from
@@ -286,7 +287,6 @@ def _columns(name: str, path: Path) -> "tuple[Mapping[str, pa.ChunkedArray], lis
 
 
 def _arrow(path: Path) -> "pa.Table":
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
@@ -363,8 +363,6 @@ def _finding(value: Any) -> Any:  # noqa: ANN401  (an object, or only its explan
 
 
 def _python_values(values: "pa.ChunkedArray", path: Path, column: str) -> list[Any]:
-    import pyarrow as pa
-
     try:
         return list(values.to_pylist())
     except (pa.ArrowException, ValueError, OverflowError, RecursionError, TypeError) as error:
