@@ -38,7 +38,7 @@ from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.graph.walk_graph import Walk, walk
 from conspectus.storage.index import DESCRIPTIONS, SPARSE_VECTORS, StoredIndex
 from conspectus.storage.manifest import MEMO, Manifest
-from conspectus.storage.prepared import prepare
+from conspectus.storage.name_tables import prepare
 from conspectus.storage.publishing import build_lock, publish, set_current, staging
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import Settings

@@ -10,17 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.graph_question.lexicon import stem_of
 from conspectus.query.graph_question.question_form import ReadQuestion
-from conspectus.query.walk.graph import KnowledgeGraph, is_id, is_large, open_graph, spoken
-from conspectus.storage.arrays import UNREADABLE_ARRAY
+from conspectus.query.walk.graph import KnowledgeGraph, is_id, kept_postings, open_graph, spoken
 from conspectus.storage.cancellation import check
-from conspectus.storage.derived import derived_folder
-from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.index import per_index
 from conspectus.storage.name_tables import alias_rows
 from conspectus.storage.text.language_tables import base_of
@@ -164,25 +160,10 @@ def name_keys(name: str) -> tuple[str, ...]:
 
 @per_index
 def open_names(context: Context) -> NamesByWord:
-    """Return the names of the index's graph by their words; for a large graph they are memory-mapped from files.
-
-    Raises IndexCorrupt if the files are damaged.
-    """
-    index, graph = context.index, open_graph(context)
-    aliases = [(spoken(alias), row) for alias, row in alias_rows(index).items()]
-    if not is_large(index):
-        return NamesByWord(graph, _by_words(graph, aliases))
-
-    def write(folder: Path) -> None:
-        folder.mkdir()
-        for kind, rows in _by_words(graph, aliases).items():
-            rows.save(folder / f"{kind}.arrow")
-
-    folder = derived_folder(index, "names", _FORM, write)
-    try:
-        return NamesByWord(graph, {kind: Postings.load(folder / f"{kind}.arrow") for kind in _KINDS})
-    except UNREADABLE_ARRAY as error:
-        raise IndexCorrupt(f"{folder} cannot be read ({error}); delete it, and it is made again") from error
+    """Return the names of the index's graph by their words; for a large graph they are memory-mapped from files."""
+    graph = open_graph(context)
+    aliases = [(spoken(alias), row) for alias, row in alias_rows(context.index).items()]
+    return NamesByWord(graph, kept_postings(context, "names", _FORM, lambda: _by_words(graph, aliases), _KINDS))
 
 
 _KINDS = ("whole", "with", "initials", "squeezed", "stems")

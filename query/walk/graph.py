@@ -5,7 +5,7 @@ graph use `KnowledgeGraph`; over a live graph it has the neighbourhood of the en
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -22,7 +22,7 @@ from conspectus.storage.records import Entity, Relation
 from conspectus.storage.tables import rows_of_ends
 from conspectus.storage.text.embedded import predicate_words as predicate_words
 from conspectus.storage.text.normalise import entity_key
-from conspectus.storage.text.postings import TextColumn
+from conspectus.storage.text.postings import Postings, TextColumn
 
 if TYPE_CHECKING:
     from conspectus.query.context import Context
@@ -99,7 +99,7 @@ def open_graph(context: "Context") -> KnowledgeGraph:
     entity_ids = TextColumn(lambda: index.arrow(Entity, "id").column("id"))
     relation_ids = TextColumn(lambda: index.arrow(Relation, "id").column("id"))
     descriptions = TextColumn(lambda: index.arrow(Relation, "description").column("description"))
-    if not is_large(index):
+    if isinstance(index, MemoryIndex) or index.manifest.rows["relations"] < LARGE:
         return graph_of(names, *_stated(index), entity_ids, relation_ids, descriptions)
     folder = derived_folder(index, "graph", FORM, lambda place: _write(index, names, place))
     try:
@@ -114,13 +114,6 @@ def open_graph(context: "Context") -> KnowledgeGraph:
 
 LARGE = 50_000
 """From this many relations, a graph's arrays are memory-mapped from derived files (`conspectus.storage.derived`)."""
-
-
-def is_large(index: StoredIndex) -> bool:
-    """Return whether files are derived from an index for its graph; none are for a view."""
-    return not isinstance(index, MemoryIndex) and index.manifest.rows["relations"] >= LARGE
-
-
 FORM = 1
 """Incremented when the content of these files changes."""
 _ARRAYS = ("indptr", "neighbours", "predicate", "relation", "outgoing", "sources", "targets", "stated")
@@ -132,6 +125,37 @@ def _write(index: StoredIndex, names: Sequence[str], folder: Path) -> None:
     for name in _ARRAYS:
         np.save(folder / f"{name}.npy", getattr(graph, name), allow_pickle=False)
     (folder / "predicates.json").write_text(json.dumps(list(graph.predicates)), "utf-8")
+
+
+def kept_postings(
+    context: "Context", name: str, form: int, make: Callable[[], Mapping[str, Postings]], kinds: Sequence[str]
+) -> Mapping[str, Postings]:
+    """Return postings over the names of a graph, built in memory, or for a large graph built once and memory-mapped.
+
+    Args:
+        context: The open index.
+        name: The name of the derived files.
+        form: Incremented when the content of the files changes.
+        make: Builds the postings.
+        kinds: The keys of the mapping that `make` returns.
+
+    Raises:
+        IndexCorrupt: The files are damaged.
+    """
+    index = context.index
+    if isinstance(index, MemoryIndex) or index.manifest.rows["relations"] < LARGE:
+        return make()
+
+    def write(folder: Path) -> None:
+        folder.mkdir()
+        for kind, rows in make().items():
+            rows.save(folder / f"{kind}.arrow")
+
+    folder = derived_folder(index, name, form, write)
+    try:
+        return {kind: Postings.load(folder / f"{kind}.arrow") for kind in kinds}
+    except UNREADABLE_ARRAY as error:
+        raise IndexCorrupt(f"{folder} cannot be read ({error}); delete it, and it is made again") from error
 
 
 def _stated(index: StoredIndex) -> tuple[list[str], Ints, Ints, npt.NDArray[np.int32]]:
