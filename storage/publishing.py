@@ -237,7 +237,7 @@ class Pruned:
 def prune(root: Path, keep: int = 1) -> Pruned:
     """Delete all versions except the current one and the `keep` - 1 published before it; also those never published.
 
-    Versions that a program serves are not deleted (see `leases`). Leftovers of crashed builds and the derived files of
+    Versions that a program serves are not deleted (see `leased`). Leftovers of crashed builds and the derived files of
     deleted versions are deleted too. The caller must have the build lock. Raises IndexNotFound if nothing is published,
     IndexUnusable if a version cannot be deleted.
     """

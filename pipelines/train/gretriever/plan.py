@@ -67,7 +67,7 @@ class SeedRun:
         best: Number of the epoch with the lowest validation loss, which is saved.
         epochs: All epochs.
         score: Score on the test questions.
-        lenient: Their score as the authors' code counts it (see evaluation/graphqa/scores.py).
+        lenient: Their score as the authors' code counts it (see evaluation/graphqa/questions.py).
         shuffled: Their score if every question gets the graph of another one.
         learned: Number of trained parameters.
         frozen: Number of frozen parameters.
