@@ -137,7 +137,7 @@ def _ratio(told: float, real: float) -> str:
 
 
 def prior(data: Path) -> None:
-    """Print what counting.py assumes before any reply."""
+    """Print what estimate.py assumes before any reply."""
     folder = data / "recorded_replies"
     replies = [json.loads(line)["reply"] for line in (folder / "replies.jsonl").read_text("utf-8").splitlines()]
     extractions = [reply for reply in replies if "<|>" in reply]

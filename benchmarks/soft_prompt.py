@@ -20,7 +20,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, read_graphqa
+from conspectus.pipelines.evaluation.graphqa.questions import GraphQa
+from conspectus.pipelines.evaluation.graphqa.read import read_graphqa
 from conspectus.pipelines.evaluation.metrics import name_key
 from conspectus.pipelines.train.gretriever.plan import SoftPromptPlan
 from conspectus.pipelines.train.gretriever.train import graphs_as_asked, train_gretriever

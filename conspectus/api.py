@@ -20,8 +20,10 @@ from conspectus import operations
 from conspectus.query.conversation.history import Conversation
 from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.query.types import Answer
+from conspectus.query.types.html_display import index_html
 from conspectus.storage.blas_threads import one_blas_thread
 from conspectus.storage.errors import UsageError
+from conspectus.storage.records import Link, Merge
 from conspectus.storage.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -110,8 +112,6 @@ class Index:
         return f"Index({self.context})"
 
     def _repr_html_(self) -> str:
-        from conspectus.query.types.html_display import index_html
-
         return index_html(repr(self), self.filter().manifest.rows)
 
     ask = _blocking(operations.ask)
@@ -260,8 +260,6 @@ class Index:
             >>> {link.kind for link in index.links()} <= {"parent", "next", "hyperlink", "reference", "definition"}
             True
         """
-        from conspectus.storage.records import Link
-
         return self.filter().context.index.rows(Link)
 
     def merges(self) -> "list[Merge]":
@@ -269,8 +267,6 @@ class Index:
 
         A filtered view returns none, because merges could reveal names in hidden documents.
         """
-        from conspectus.storage.records import Merge
-
         rows = self.filter().context.index.rows(Merge)
         return sorted(rows, key=lambda merge: (merge.name, merge.alias, merge.id))
 
@@ -402,7 +398,7 @@ def open_index(path: str | Path, settings: Settings | None = None) -> Index:
     if "://" not in str(path):
         return Index(Context(StoredIndex.open(path), settings or load_settings()))
     from conspectus.pipelines.remote_index.local_copy import located
-    from conspectus.storage.leases import take_lease
+    from conspectus.storage.publishing import take_lease
 
     stored = StoredIndex.open(located(path))
     lease = take_lease(stored.root, stored.manifest.version)

@@ -11,6 +11,7 @@ Functions that change an index return it open, with a `report` of failures, cost
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,9 +20,11 @@ from conspectus.api import Index, open_index
 from conspectus.pipelines.readers.remote import is_url
 from conspectus.pipelines.remote_index.local_copy import prune_remote, written
 from conspectus.pipelines.runner import Progress, no_progress
-from conspectus.query.menu import COMPARED
+from conspectus.query.menu import COMPARED, find_method
 from conspectus.storage.errors import UsageError
 from conspectus.storage.manifest import current_version
+from conspectus.storage.publishing import build_lock, roll_back
+from conspectus.storage.publishing import prune as prune_index
 from conspectus.storage.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -245,8 +248,6 @@ def rollback(index: str | Path, settings: Settings | None = None) -> Index:
         >>> conspectus.rollback("notes.index").manifest.version == before
         True
     """
-    from conspectus.storage.publishing import build_lock, roll_back
-
     if is_url(str(index)):
         raise UsageError(f"{index} keeps its current version only; build the documents of the earlier one again")
     current_version(Path(index))
@@ -280,8 +281,6 @@ def prune(
     """
     from conspectus.pipelines.purge import Purged
     from conspectus.pipelines.purge import purge as purge_index
-    from conspectus.storage.publishing import build_lock
-    from conspectus.storage.publishing import prune as prune_index
 
     settings = settings or load_settings()
     keep = keep if keep is not None else 1 if purge else 1 + settings.build.keep_versions
@@ -333,8 +332,6 @@ def correct(
         >>> conspectus.build("notes", "corrected.index", settings).status().corrections[0].places
         0
     """
-    from datetime import date
-
     from conspectus.pipelines.resolution.corrections import rule_of, write_rule
 
     rule = rule_of(kind, names, where, at)
@@ -381,7 +378,6 @@ def evaluate(
     from conspectus.pipelines.evaluation.evaluate import as_json
     from conspectus.pipelines.evaluation.suites import read_questions, read_suite, sampled, suite_index
     from conspectus.pipelines.evaluation.sweep import evaluate_each, swept_settings, values_of
-    from conspectus.query.menu import find_method
 
     for name in methods:
         find_method(name)

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from conspectus.pipelines.readers.remote import is_url
 from conspectus.pipelines.remote_index.local_copy import cache_folder, located
 from conspectus.storage.errors import ConspectusError, IndexNotFound, ModelUnavailable, PluginFailed
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.plugins import KINDS, plugins
 from conspectus.storage.settings import Settings
 from conspectus.storage.text.language import unknown_to_encoder
@@ -212,8 +213,6 @@ def _disk(index: str | Path) -> Iterator[Diagnosis]:
 
 
 def _index(index: str | Path) -> Iterator[Diagnosis]:
-    from conspectus.storage.index import StoredIndex
-
     try:
         opened = StoredIndex.open(located(index))
         manifest = opened.manifest

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Interval, Len
 from conspectus.query.conversation.history import Conversation
-from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER
+from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER, find_method, find_retriever
 from conspectus.query.question.bounds import MOST_CHARACTERS, bound_steps, part_read
-from conspectus.query.types import Answer, Evidence
+from conspectus.query.types import Answer, Evidence, TopicAnswerer
 from conspectus.rows import (
     ConflictRow,
     Differences,
@@ -90,8 +90,6 @@ async def ask(
     """
     from conspectus.query.citations.verification import answered, verified
     from conspectus.query.filter.documents import filter_steps
-    from conspectus.query.menu import find_method
-    from conspectus.query.types import TopicAnswerer
 
     _check(question)
     read, long = part_read(question), bound_steps(question)
@@ -180,7 +178,6 @@ async def retrieve_many(
     """
     from conspectus.prompts.client.event_loop import gather_all
     from conspectus.query.filter.documents import filter_steps
-    from conspectus.query.menu import find_retriever
 
     if k < 1:
         raise UsageError(f"k is the number of passages, at least 1, not {k}")

@@ -1,32 +1,30 @@
 """Build an index: documents in, a published version out. `index_steps` lists the steps in order."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from conspectus.pipelines.backends.base import Backend, Descriptions, Extraction, extractor_name, open_backend
-from conspectus.pipelines.build_plan import BuildSource, plan_build, source_of
+from conspectus.pipelines.build_plan import (
+    BuildPlan,
+    BuildSource,
+    installed_version,
+    plan_build,
+    source_of,
+    tool_versions,
+)
 from conspectus.pipelines.build_report import BuildReport, build_report
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.read import read_graph
-from conspectus.pipelines.index_writer import VersionWriter
 from conspectus.pipelines.remote_index.shared_memo import open_memo
 from conspectus.pipelines.resolution.correct import corrected
 from conspectus.pipelines.resolution.corrections import Rule, kept_apart
 from conspectus.pipelines.resolution.fit_schema import fitted
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
-from conspectus.pipelines.runner import (
-    Overlap,
-    Progress,
-    Runner,
-    announced,
-    awaited,
-    no_progress,
-    open_runner,
-)
+from conspectus.pipelines.runner import Overlap, Progress, Runner, announced, awaited, no_progress, open_runner
 from conspectus.pipelines.steps.chunks import languages_of_chunks, split_documents
 from conspectus.pipelines.steps.communities import earlier_communities, not_divided
 from conspectus.pipelines.steps.dated_facts import dated_facts
@@ -37,17 +35,69 @@ from conspectus.pipelines.steps.vectors import MOST_EMBEDDED, Embedding, Windows
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.render import prompts_of
 from conspectus.prompts.replies.structured import Retried
-from conspectus.storage.graph.walk_graph import walk
-from conspectus.storage.index import DESCRIPTIONS, StoredIndex
-from conspectus.storage.manifest import MEMO
-from conspectus.storage.prepared import prepare
-from conspectus.storage.publishing import build_lock, set_current, staging
+from conspectus.storage.graph.walk_graph import Walk, walk
+from conspectus.storage.index import DESCRIPTIONS, SPARSE_VECTORS, StoredIndex
+from conspectus.storage.manifest import MEMO, Manifest
+from conspectus.storage.name_tables import prepare
+from conspectus.storage.publishing import build_lock, publish, set_current, staging
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import Settings
 from conspectus.storage.spilled import spilling_to
 from conspectus.storage.structure.links import find_links
-from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.tables import TABLES, sorted_by_id, write_table
+from conspectus.storage.text.bm25 import write_bm25
 from conspectus.storage.text.language import unknown_to_encoder
+from conspectus.storage.vectors.faiss_index import EXACT_ROWS
+from conspectus.storage.vectors.windowed import write_windowed
+
+
+class VersionWriter:
+    """Writes the parts of a version into a staging folder, from several threads, each part once."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._rows: dict[str, int] = {}
+
+    def table(self, name: str, rows: Sequence[object]) -> None:
+        """Write a table as Parquet."""
+        write_table(self._folder / f"{name}.parquet", TABLES[name], rows)
+        self._rows[name] = len(rows)
+
+    def vectors(self, name: str, windows: Windows) -> None:
+        """Write the vectors of a table's rows; vectors of no table (predicates, descriptions) count in the same way."""
+        if name not in TABLES:
+            self._rows[name] = int(windows.rows[-1]) + 1 if len(windows.rows) else 0
+        (self._folder / "vectors").mkdir(exist_ok=True)
+        write_windowed(
+            self._folder / "vectors" / f"{name}.faiss",
+            windows.vectors,
+            windows.rows,
+            exact_rows=EXACT_ROWS,
+            every_row=name not in SPARSE_VECTORS,
+        )
+
+    def lexical(self, texts: Sequence[str], languages: Sequence[str]) -> None:
+        """Write the BM25 index."""
+        write_bm25(self._folder / "bm25", texts, languages)
+
+    def walk(self, walk: Walk) -> None:
+        """Write the table of names and the graph."""
+        self.table("names", walk.names)
+        walk.graph.save(self._folder / "graph")
+
+    def publish(self, plan: BuildPlan, models: Mapping[str, str]) -> Manifest:
+        """Make the written files a version, which is not yet current, and return its manifest."""
+        return publish(
+            plan.index,
+            self._folder,
+            settings=plan.index_settings,
+            fingerprint=plan.fingerprint,
+            rows=self._rows,
+            models=models,
+            tools={"conspectus": installed_version("conspectus"), **tool_versions(plan.index_settings)},
+            is_current=False,
+        )
 
 
 def build_index(

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from conspectus.storage import joins
 from conspectus.storage.arrays import Bools
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.index import StoredIndex, per_index
-from conspectus.storage.records import Entity, Merge, Name
+from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Merge, Name, Relation, Report
 from conspectus.storage.text.name_table import NameTable
 from conspectus.storage.text.nlp import CONCEPT
 from conspectus.storage.text.normalise import entity_key
@@ -18,6 +19,7 @@ from conspectus.storage.text.postings import TextColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 FORM = 2
 """Raised when the content of the files changes."""
@@ -93,3 +95,17 @@ def _aliases(index: StoredIndex) -> Mapping[str, int]:
     names = TextColumn(lambda: index.arrow(Entity, "name").column("name"))
     own_names = {key for key in map(entity_key, names) if key in wanted}
     return {merge.alias: row_of[merge.entity_id] for merge in merges if entity_key(merge.alias) not in own_names}
+
+
+ASKED = (Document, Chunk, Entity, Relation, Mention, Name, Community, Report)
+"""The tables that most questions read."""
+
+
+def prepare(index: StoredIndex) -> None:
+    """Make what is mapped of an index, if it is large (see `mapped`); what is there is not made again."""
+    for record in ASKED:
+        if index.is_mapped(record):
+            index.arrow(record)
+    for kind, make in ((Entity, entity_table), (Name, title_table), *((Mention, make) for make in joins.ALL)):
+        if index.is_mapped(kind):
+            make(index)

@@ -1,10 +1,15 @@
 """Publishing index versions: one build at a time, atomic replacement of the current version.
 
 A version is written to a temporary folder, checksummed, renamed into place, and only then named by CURRENT.
+
+A program that serves a version has a lease, so that `prune` does not delete it: a file `versions/.lease-VERSION-...`
+that its owner has locked. The operating system releases the lock when the owner ends, even by a crash, so a lease
+without a lock is a leftover and is ignored.
 """
 
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +21,6 @@ from conspectus.storage.checked_files import LARGE_FILE, remember, state
 from conspectus.storage.derived import delete_derived
 from conspectus.storage.errors import IndexBusy, IndexNotFound, IndexUnusable, UsageError, unwritten
 from conspectus.storage.hashing import digest, file_digest
-from conspectus.storage.leases import leased
 from conspectus.storage.manifest import (
     FORMAT_VERSION,
     MANIFEST,
@@ -26,6 +30,7 @@ from conspectus.storage.manifest import (
     damaged_files,
     is_index,
 )
+from filelock import FileLock, Timeout
 
 _STAGING_PREFIX = ".staging-"
 _LOCK = ".lock"
@@ -43,8 +48,6 @@ def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lamb
     UsageError for a name that is not UTF-8, which Arrow cannot write to; IndexUnusable if nothing can be written, at
     first or within the block (for example, the disk is full).
     """
-    from filelock import FileLock, Timeout
-
     if any("\udc80" <= sign <= "\udcff" for sign in str(root)):
         raise UsageError(f"the name of the index folder is not UTF-8: {str(root)!r}; name another with --index")
     if root.exists() and not root.is_dir():
@@ -234,7 +237,7 @@ class Pruned:
 def prune(root: Path, keep: int = 1) -> Pruned:
     """Delete all versions except the current one and the `keep` - 1 published before it; also those never published.
 
-    Versions that a program serves are not deleted (see `leases`). Leftovers of crashed builds and the derived files of
+    Versions that a program serves are not deleted (see `leased`). Leftovers of crashed builds and the derived files of
     deleted versions are deleted too. The caller must have the build lock. Raises IndexNotFound if nothing is published,
     IndexUnusable if a version cannot be deleted.
     """
@@ -254,3 +257,55 @@ def prune(root: Path, keep: int = 1) -> Pruned:
     freed += delete_derived(root, kept)
     in_use = sorted(item.name for item in folders if item.name in kept - wanted)
     return Pruned(tuple(item.name for item in gone if not item.name.startswith(".")), freed, tuple(in_use))
+
+
+_PREFIX = ".lease-"
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The lease of one version by this process."""
+
+    file: Path
+    _lock: FileLock
+
+    def give_back(self) -> None:
+        """End the lease."""
+        self._lock.release()
+        self.file.unlink(missing_ok=True)
+
+
+def take_lease(root: Path, version: str) -> Lease | None:
+    """Mark a version as in use.
+
+    Args:
+        root: The index folder.
+        version: The name of the version.
+
+    Returns:
+        The lease; None if nothing can be written, so that nothing can be marked (or pruned by this user).
+    """
+    file = root / "versions" / f"{_PREFIX}{version}-{os.getpid()}-{secrets.token_hex(4)}"
+    lock = FileLock(file, thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except OSError:
+        return None
+    return Lease(file, lock)
+
+
+def leased(root: Path) -> set[str]:
+    """Return the versions that programs have in use, and delete the leases of programs that crashed."""
+    found = set()
+    for file in (root / "versions").glob(f"{_PREFIX}*"):
+        lock = FileLock(file)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            found.add(file.name.removeprefix(_PREFIX).partition("-")[0])
+        except OSError:
+            continue  # released in the meantime
+        else:
+            file.unlink(missing_ok=True)
+            lock.release()
+    return found

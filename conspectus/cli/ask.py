@@ -12,7 +12,8 @@ import typer
 from conspectus.cli.app import check_folder_of, complain, print_json
 from conspectus.cli.command import SHARED, Chosen, Source, command
 from conspectus.operation_table import ASK, OPERATIONS
-from conspectus.query.menu import DEFAULT_METHOD, at_level
+from conspectus.query.conversation.history import turn_of
+from conspectus.query.menu import DEFAULT_METHOD, at_level, find_method
 from conspectus.render.answers import (
     answer_json,
     evidence_json,
@@ -22,7 +23,7 @@ from conspectus.render.answers import (
     methods_text,
     support_text,
 )
-from conspectus.render.png import BLANK
+from conspectus.render.png import BLANK, png_of
 from conspectus.render.terminal import one_line, safe_lines
 from conspectus.storage.errors import ModelError, UsageError
 from conspectus.storage.level_names import Level
@@ -99,7 +100,6 @@ def ask(
         if trace and answer.evidence.walk:
             typer.echo(f"\n{opened.walk_text(answer)}")
     if session:  # after printing: an answer that was paid for is shown even if the file cannot be written
-        from conspectus.query.conversation.history import turn_of
         from conspectus.query.conversation.session import append_turn
 
         append_turn(session, turn_of(answer))
@@ -117,8 +117,6 @@ def _history(session: Path | None) -> "Conversation | None":
 
 def _picture(picture: Path, drawn: str) -> bytes:
     """Return a drawing in the form that the name of a file asks for."""
-    from conspectus.render.png import png_of
-
     forms: dict[str, Callable[[str], bytes]] = {".svg": str.encode, ".png": png_of}
     if picture.suffix.lower() not in forms:
         raise UsageError(f"--show {picture}: the file name must end in .svg or .png")
@@ -262,7 +260,6 @@ def chat(source: Source, method: str = DEFAULT_METHOD, trace: bool = False) -> N
     question is skipped, and the final exit status is 8.
     """
     from conspectus.query.conversation.anaphora import is_courtesy
-    from conspectus.query.menu import find_method
 
     find_method(method)
     talk = source.open().chat(method)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_
 import typer
 from conspectus.cli.app import DEFAULT_INDEX, app, complain, examples
 from conspectus.operation_table import Operation, about_of, helps_of
+from conspectus.query.menu import methods
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
 if TYPE_CHECKING:
@@ -104,8 +105,6 @@ class Build(Chosen):
 
 
 def _names_of_methods(begun: str) -> list[str]:
-    from conspectus.query.menu import methods
-
     return [name for name in methods() if name.startswith(begun)]
 
 

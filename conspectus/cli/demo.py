@@ -11,6 +11,8 @@ from conspectus.cli.command import Build, Source, command
 from conspectus.cli.index import index as make_index
 from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.storage.errors import InputError
+from typer._completion_classes import completion_init
+from typer._completion_shared import get_completion_script
 
 FOLDER = Path(".conspectus/demo")
 QUESTIONS = (
@@ -78,13 +80,9 @@ def completion(
     Args:
         shell: The shell.
     """
-    from typer._completion_shared import get_completion_script
-
     typer.echo(get_completion_script(prog_name="conspectus", complete_var=COMPLETION, shell=shell.value))
 
 
 def prepare() -> None:
     """Let the program answer completion requests of the shell."""
-    from typer._completion_classes import completion_init
-
     completion_init()

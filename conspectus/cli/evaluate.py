@@ -9,6 +9,7 @@ from annotated_types import Ge
 from conspectus.cli.app import DEFAULT_INDEX, check_folder_of, complain, model_of
 from conspectus.cli.command import Chosen, command
 from conspectus.progress import progress
+from conspectus.query.menu import find_method
 from conspectus.render.scores import judgement_text, scores_text, sweep_text
 from conspectus.rows import json_text
 from conspectus.storage.errors import UsageError
@@ -202,8 +203,6 @@ def _topics(text: str) -> "list[Topic]":
 
 def _method_names(text: str) -> list[str]:
     """Return the method names; raise UnknownMethod before anything is built."""
-    from conspectus.query.menu import find_method
-
     names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if not names:
         raise UsageError("--methods names no method; see: conspectus methods")

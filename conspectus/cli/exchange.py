@@ -7,7 +7,7 @@ import typer
 from conspectus.cli.app import DEFAULT_INDEX, print_json
 from conspectus.cli.command import Chosen, Source, command
 from conspectus.cli.index import check_lost
-from conspectus.exporting import EXPORTS, find_export
+from conspectus.exporting import EXPORTS, check_place, find_export
 from conspectus.progress import progress
 from conspectus.render.builds import export_json, export_text, import_text
 
@@ -86,8 +86,6 @@ def export(
         to: The file or the folder to write, or the address of a server.
         force: Replace an existing export at PATH.
     """
-
-    from conspectus.atomic_write import check_place
 
     chosen = find_export(format_)
     if not chosen.to_server:

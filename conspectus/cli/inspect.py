@@ -12,7 +12,8 @@ from conspectus.cli.command import Build, Chosen, Source, command
 from conspectus.operation_table import OPERATIONS, Operation
 from conspectus.render.builds import check_text, differences_text, preview_text, status_text
 from conspectus.render.terminal import one_line, safe_lines
-from conspectus.storage.errors import UsageError
+from conspectus.storage.errors import IndexCorrupt, UsageError
+from conspectus.storage.records import SKIP, Community, Correction, Failure
 
 if TYPE_CHECKING:
     from conspectus.rows import TimelineRow
@@ -47,7 +48,6 @@ def status(
         _preview(inputs, build.index, build.chosen(), as_json=as_json)
         return
     from conspectus.storage.index import StoredIndex
-    from conspectus.storage.records import SKIP, Community, Correction, Failure
 
     place = index = build.index
     if "://" in index:
@@ -204,7 +204,6 @@ def verify(
     """
     from conspectus.pipelines.readers.remote import is_url
     from conspectus.pipelines.remote_index.local_copy import verify_remote
-    from conspectus.storage.errors import IndexCorrupt
     from conspectus.storage.index import StoredIndex
     from conspectus.storage.verify import verify as find_problems
 

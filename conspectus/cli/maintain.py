@@ -11,6 +11,7 @@ from conspectus.cli.command import Build, Chosen, Source, command
 from conspectus.cli.index import print_estimate, update
 from conspectus.render.builds import checks_text, corrections_text, merges_text, pruning_text
 from conspectus.storage.errors import ChecksFailed, UsageError
+from conspectus.storage.records import Correction, Merge
 from conspectus.storage.text.normalise import entity_key
 
 
@@ -159,7 +160,6 @@ def correct(
         return
     from conspectus.pipelines.remote_index.local_copy import located
     from conspectus.storage.index import StoredIndex
-    from conspectus.storage.records import Correction, Merge
 
     opened, keys = StoredIndex.open(located(build.index)), set(map(entity_key, names or []))
     if kind == MERGES:

@@ -9,6 +9,7 @@ from annotated_types import Ge
 from conspectus.cli.app import print_json, query_text
 from conspectus.cli.command import Source, command
 from conspectus.storage.errors import UsageError
+from conspectus.storage.text.visible import visible
 
 if TYPE_CHECKING:
     from conspectus.query.sparql.result import SparqlResult
@@ -67,8 +68,6 @@ def query(
 
 def _table(result: "SparqlResult") -> str:
     """Return a result as columns of text; --json is for results longer than a screen."""
-    from conspectus.storage.text.visible import visible
-
     if result.boolean is not None:
         return "yes" if result.boolean else "no"
     cells = [list(result.variables)]
@@ -109,7 +108,6 @@ def sql(
         seconds: Time limit.
     """
     from conspectus.query.sql import columns_of_tables, select
-    from conspectus.storage.text.visible import visible
 
     asked = query_text(text, schema=schema)
     if schema:

@@ -1,6 +1,7 @@
 """`conspectus serve`: answer over HTTP."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -134,8 +135,6 @@ def mcp(
 
 
 def _needs_server() -> None:
-    from importlib.util import find_spec
-
     missing = [name for name in ("fastapi", "uvicorn", "prometheus_client", "mcp") if find_spec(name) is None]
     if missing:
         raise MissingPart(f"the server needs {', '.join(missing)}: pip install 'conspectus[server]'")

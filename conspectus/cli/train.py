@@ -50,8 +50,7 @@ def graph2text(
         validation: Share of pairs to validate with.
         seed: Random seed.
     """
-    from conspectus.pipelines.train.graph2text import Graph2TextPlan, train_graph2text
-    from conspectus.pipelines.train.pairs import read_pairs
+    from conspectus.pipelines.train.graph2text import Graph2TextPlan, read_pairs, train_graph2text
     from conspectus.render.scores import graph2text_text
 
     check_folder_of("--out", out)

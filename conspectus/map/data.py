@@ -1,20 +1,114 @@
 """Collect the data of the page from an index: names and relations in one part, texts in another, both as JSON.
 
 Texts are truncated to the size of a panel, and all together to what a browser opens quickly. A truncated text ends in
-"…", and notes on the page report what is missing.
+"…", and notes on the page report what is missing. The drawn communities are a tree: each entity is in the deepest one
+that contains it.
+
+Entities are also linked by the documents' own structure, the links between passages. A link leads from the entity that
+its words name, or else from the entities that distinguish its passage, to those that distinguish its target; few other
+passages mention an entity that distinguishes a passage. The weight of a link is 1 in total, divided among the pairs
+that it joins.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import Any
 
-from conspectus.map.reports import Shelf, aliases_of, documents_of, told_reports
-from conspectus.map.structure import KINDS, structure_links
-from conspectus.map.text_limits import Teller, line, rounded, shortened
-from conspectus.map.tree import ALONE, Tree, tree_of
+from conspectus.map.reports import Shelf, Teller, aliases_of, documents_of, line, rounded, shortened, told_reports
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.records import Community, Document, Entity, Relation, Report
+from conspectus.storage.records import Community, Document, Entity, Link, Mention, Relation, Report
+from conspectus.storage.text.normalise import entity_key
+
+ALONE = "alone"
+"""Id of the region for entities without connections: a circle for each would clutter the map."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A community on the map. Regions are in depth-first order, and so are their entities.
+
+    `parent` is the row of the enclosing region, -1 for none; its entities, and those of the regions in it, are the rows
+    [first, last) of `Tree.entities`, of which [first, own) are in no inner region. `size` counts the community's
+    entities, drawn or not.
+    """
+
+    id: str
+    level: int
+    parent: int
+    first: int
+    own: int
+    last: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The regions and the entities in drawing order."""
+
+    regions: tuple[Region, ...]
+    entities: tuple[Entity, ...]
+
+
+def tree_of(communities: Sequence[Community], drawn: Sequence[Entity], reported: Set[str], *, whole: bool) -> Tree:
+    """Return the communities of the drawn entities, each on its first level.
+
+    Unless the map is `whole`, a community inside another is left out if fewer than two of its entities are drawn. A
+    community of one entity that has no parent, is not divided and has no report goes into the region ALONE, with the
+    entities that are in no community.
+    """
+    held = {item.id for item in drawn}
+    first = {community.id: community.same_as or community.id for community in communities}
+    standing = sorted(
+        (community for community in communities if community.same_as is None), key=lambda item: (item.level, item.id)
+    )
+    count = {item.id: sum(id_ in held for id_ in item.entity_ids) for item in standing}
+    kept: dict[str, Community] = {}
+    parent: dict[str, str | None] = {}  # the nearest retained ancestor, also of dropped communities
+    for entry in standing:
+        above = first.get(entry.parent_id) if entry.parent_id else None
+        above = above if above is None or above in kept else parent.get(above)
+        parent[entry.id] = above
+        alone = entry.size == 1 and above is None and entry.id not in reported
+        if not alone and count[entry.id] > (0 if whole or above is None else 1):
+            kept[entry.id] = entry
+    place: dict[str, str] = {}
+    for element in kept.values():  # coarse before fine
+        place.update((id_, element.id) for id_ in element.entity_ids)
+    return _ordered(kept, parent, place, drawn)
+
+
+def _ordered(
+    kept: Mapping[str, Community],
+    parent: Mapping[str, str | None],
+    place: Mapping[str, str],
+    drawn: Sequence[Entity],
+) -> Tree:
+    """Return the tree in depth-first order; siblings, and a region's entities, by decreasing weight."""
+    inside: defaultdict[str, list[Entity]] = defaultdict(list)
+    for entity in sorted(drawn, key=lambda entity: (-entity.degree, -entity.frequency, entity.name, entity.id)):
+        inside[place.get(entity.id, ALONE)].append(entity)
+    below: defaultdict[str | None, list[str]] = defaultdict(list)
+    for id_ in sorted(kept, key=lambda id_: (-kept[id_].size, id_)):
+        below[parent[id_]].append(id_)
+    regions: list[Region] = []
+    entities: list[Entity] = []
+    waiting = [(ALONE, -1)] if inside[ALONE] else []
+    waiting += [(id_, -1) for id_ in reversed(below[None])]
+    while waiting:
+        id_, above = waiting.pop()
+        waiting += [(child, len(regions)) for child in reversed(below[id_])]
+        start = len(entities)
+        entities += inside[id_]
+        level, size = (kept[id_].level, kept[id_].size) if id_ in kept else (0, len(inside[id_]))
+        regions.append(Region(id_, level, above, start, len(entities), len(entities), size))
+    for row in reversed(range(len(regions))):  # the content of a region comes after it
+        each = regions[row]
+        if each.parent >= 0:
+            over = regions[each.parent]
+            regions[each.parent] = replace(over, last=max(over.last, each.last))
+    return Tree(tuple(regions), tuple(entities))
+
 
 _NAME, _DESCRIPTION, _SENTENCE = 120, 500, 300
 """Maximum characters of a name, of an entity's description, and of the sentence that states a relation."""
@@ -162,3 +256,71 @@ def _cuts(*tellers: Teller) -> tuple[str, ...]:
     if dropped:
         notes.append(f"{dropped:,} texts are left out to keep the page small: the index has them")
     return tuple(notes)
+
+
+KINDS = ("hyperlink", "reference", "reply", "definition", "index")
+"""Kinds of links on the map; sections contain sections, and passages follow each other, everywhere."""
+_TELLING = 4
+"""Maximum number of entities that distinguish a passage."""
+_OF_AN_ENTITY, _OF_ALL = 8, 20_000
+"""Maximum links of an entity, and of all, the heaviest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class StructureLink:
+    """Two entities that the documents link: their rows, the smaller first, the kind of most links, and the weight."""
+
+    source: int
+    target: int
+    kind: int
+    weight: float
+
+
+def structure_links(index: StoredIndex, row_of: Mapping[str, int]) -> list[StructureLink]:
+    """Return the links between entities of the map, the heaviest first.
+
+    Args:
+        index: The index.
+        row_of: The row of each entity of the map, by its id.
+    """
+    links = [link for link in index.rows(Link) if link.kind in KINDS]
+    if not links:
+        return []
+    known = {entity.id: entity for entity in index.rows(Entity) if entity.id in row_of}
+    named = {entity_key(entity.name): entity.id for entity in known.values()}
+    telling = _telling(index, known)
+    weights: defaultdict[tuple[int, int], float] = defaultdict(float)
+    kinds: defaultdict[tuple[int, int], Counter[int]] = defaultdict(Counter)
+    for link in links:
+        own = named.get(entity_key(link.text))
+        sources = [own] if own else telling.get(link.source_id, [])
+        targets = telling.get(link.target_id, [])
+        ends = [(row_of[one], row_of[other]) for one in sources for other in targets if one != other]
+        pairs = {(min(pair), max(pair)) for pair in ends}
+        for pair in pairs:
+            weights[pair] += 1 / len(pairs)
+            kinds[pair][KINDS.index(link.kind)] += 1
+    kept: list[StructureLink] = []
+    held: Counter[int] = Counter()
+    for pair in sorted(weights, key=lambda pair: (-round(weights[pair], 6), pair)):
+        if len(kept) < _OF_ALL and max(held[pair[0]], held[pair[1]]) < _OF_AN_ENTITY:
+            held.update(pair)
+            kind = min(kinds[pair], key=lambda kind: (-kinds[pair][kind], kind))
+            kept.append(StructureLink(*pair, kind, round(weights[pair], 3)))
+    return kept
+
+
+def _telling(index: StoredIndex, known: Mapping[str, Entity]) -> dict[str, list[str]]:
+    """Return for each chunk the ids of its distinguishing entities: mentioned elsewhere too, but seldom."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    mentions = index.arrow(Mention, "chunk_id", "entity_id")
+    for chunk, entity in zip(
+        mentions.column("chunk_id").to_pylist(), mentions.column("entity_id").to_pylist(), strict=True
+    ):
+        if entity in known:
+            found[chunk].add(entity)
+
+    def order(id_: str) -> tuple[bool, int, str]:
+        return known[id_].frequency < 2, known[id_].frequency, id_
+
+    return {chunk: sorted(ids, key=order)[:_TELLING] for chunk, ids in found.items()}

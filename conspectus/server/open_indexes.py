@@ -15,8 +15,8 @@ from conspectus.pipelines.readers.remote import is_url
 from conspectus.pipelines.remote_index.local_copy import located
 from conspectus.query.menu import DEFAULT_RETRIEVER
 from conspectus.storage.errors import ConspectusError, UsageError
-from conspectus.storage.leases import Lease, take_lease
 from conspectus.storage.manifest import current_version
+from conspectus.storage.publishing import Lease, take_lease
 from conspectus.storage.settings import Settings
 
 _TRIES = 5

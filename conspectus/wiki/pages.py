@@ -1,24 +1,95 @@
 """Write the pages of a wiki: documents, entities and communities, an index page, and llms.txt.
 
 The wiki is made from an index or a view of it. Numbers that count hidden documents too (frequencies, weights, ratings)
-are in no page, so a page has nothing that the documents of the view do not support.
+are in no page, so a page has nothing that the documents of the view do not support. As a site, each page of Markdown is
+also a page of HTML, for any browser or web server, without a script.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
-from pathlib import Path
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from itertools import groupby, pairwise
+from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from conspectus.pipelines.exchange.exports import ExportResult
+from conspectus.pipelines.steps.reports.cite import sentence_around
 from conspectus.query.methods.graphrag.dynamic import hierarchy_of
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.level_names import level_name
 from conspectus.storage.locators import described
-from conspectus.storage.records import Chunk, Community, Document, Entity, Relation, Report, Span
+from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Relation, Report, Span
+from conspectus.storage.spans import span_in
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.wiki.markdown import escaped, front_matter, label, one_line, page_names
-from conspectus.wiki.sources import Said, sources_of
+from markdown_it import MarkdownIt
+
+Said = dict[str, dict[Span, None]]
+"""Texts in order, each with the places that it comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The sentences of the documents and the statements of a model, by what they are about.
+
+    Attributes:
+        described: For each entity, what a model said about it in each passage.
+        named: For each entity, the sentences that name it; where no sentence does, whole passages (as "").
+        stated: For each relation, what states it.
+        claims: For each entity, the claims about it.
+        entities: For each chunk, the entities that it names.
+    """
+
+    described: dict[str, Said]
+    named: dict[str, Said]
+    stated: dict[str, Said]
+    claims: dict[str, Said]
+    entities: dict[str, dict[str, None]]
+
+
+def sources_of(index: StoredIndex) -> Sources:
+    """Return what the documents of an index, or of a view of it, say; in text order within each document."""
+    found = Sources(_said(), _said(), _said(), _said(), defaultdict(dict))
+    chunks = index.ids(Chunk)
+    of_chunk = groupby(sorted(index.rows(Mention), key=lambda each: each.chunk_id), key=lambda each: each.chunk_id)
+    by_chunk = {chunk: list(mentions) for chunk, mentions in of_chunk}
+    for chunk in sorted(index.rows(Chunk), key=lambda each: (each.document_id, each.ordinal)):
+        quoted = set[str]()
+        placed = [(mention, span_in(chunk, mention.start, mention.end)) for mention in by_chunk.get(chunk.id, ())]
+        for mention, span in sorted(placed, key=lambda each: (each[1].start, each[1].end, each[0].id)):
+            text = mention.description
+            if mention.relation_id:
+                _add(found.stated[mention.relation_id], text or mention.surface, span)
+            elif mention.entity_id:
+                if mention.start is not None:
+                    span = sentence_around(chunk, span)
+                if text:
+                    _add(found.described[mention.entity_id], text, span)
+                if mention.start is not None:
+                    said = chunk.text[span.start - chunk.start : span.end - chunk.start]
+                    _add(found.named[mention.entity_id], said, span)
+                    quoted.add(mention.entity_id)
+                found.entities[chunk.id][mention.entity_id] = None
+        for entity in found.entities[chunk.id].keys() - quoted:
+            _add(found.named[entity], "", span_in(chunk))
+    for claim in index.rows(Claim):
+        when = " to ".join(dict.fromkeys(filter(None, (claim.start_date, claim.end_date))))
+        text = f"{claim.description} ({', '.join(filter(None, (claim.type, claim.status, when)))})"
+        for entity in filter(None, (claim.subject_id, claim.object_id)):
+            _add(found.claims[entity], text, span_in(index.each(Chunk)[chunks[claim.chunk_id]], claim.start, claim.end))
+    return found
+
+
+def _said() -> defaultdict[str, Said]:
+    return defaultdict(lambda: defaultdict(dict))
+
+
+def _add(said: Said, text: str, span: Span) -> None:
+    said[" ".join(text.split())][span] = None
+
 
 _MOST = 1_000
 """Most entries of a list."""
@@ -203,3 +274,45 @@ def _items(texts: Sequence[str], indent: str = "") -> list[str]:
     """Return list items, and how many more there are."""
     more = [f"and {len(texts) - _MOST:,} more"] if len(texts) > _MOST else []
     return [f"{indent}- {text}" for text in (*texts[:_MOST], *more)]
+
+
+_LINK = re.compile(r"\[\[(?P<page>[^\[\]|#]+)(?:#Passage (?P<passage>\d+))?\|(?P<label>[^\[\]|]*)\]\]")
+_PAGE = """<!doctype html>
+<html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title><style>
+:root {{ color-scheme: light dark }}
+body {{ font: 1rem/1.6 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem }}
+p, li, h1 {{ overflow-wrap: anywhere }}
+</style></head><body>
+<nav><a href="{contents}">Contents</a></nav>
+{body}</body></html>
+"""
+
+
+def write_site(index: StoredIndex, to: Path) -> ExportResult:
+    """Write the pages of the wiki as HTML into the folder `to`, which must not exist."""
+    return write_pages(index, to, partial(_as_html, MarkdownIt("commonmark", {"html": False, "breaks": True})))
+
+
+def _as_html(markdown: MarkdownIt, name: str, text: str) -> tuple[str, str]:
+    """Return the name and the text of the file of a page."""
+    page = PurePosixPath(name)
+    if page.suffix != ".md":
+        return name, re.sub(r"\.md\)$", ".html)", text, flags=re.MULTILINE)
+    to_top = "../" * (len(page.parts) - 1)
+
+    def link(found: re.Match[str]) -> str:
+        part = f"#passage-{found['passage']}" if found["passage"] else ""
+        return f"[{escaped(found['label'])}]({to_top}{quote(found['page'])}.html{part})"
+
+    tokens = markdown.parse(_LINK.sub(link, text.split("---\n", 2)[2]))
+    title = ""
+    for opening, inline in pairwise(tokens):
+        if opening.type == "heading_open":
+            title = title or "".join(part.content for part in inline.children or ())
+            if inline.content.startswith("Passage "):
+                opening.attrSet("id", inline.content.lower().replace(" ", "-"))
+    body = markdown.renderer.render(tokens, markdown.options, {})
+    as_html = _PAGE.format(title=escape(title), contents=f"{to_top}index.html", body=body)
+    return str(page.with_suffix(".html")), as_html

@@ -20,15 +20,17 @@ from conspectus.pipelines.steps.extract.schema import LONGEST, RelationType, Sch
 from conspectus.pipelines.tuning.examples import (
     STEP,
     Checked,
+    Embed,
     ExampleDraft,
     can_be_shown,
     claims_in,
     elements_in,
+    excerpt,
     make_example,
+    sample,
     written,
     written_claims,
 )
-from conspectus.pipelines.tuning.sample import Embed, excerpt, sample
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.client.usage_and_cost import Spending

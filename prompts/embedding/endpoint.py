@@ -21,7 +21,7 @@ from conspectus.prompts.client.model_file import url_of
 from conspectus.prompts.client.retry import BadRequest, TryAgain
 from conspectus.prompts.client.server import Address, Call, ModelServer, Parsed, open_server
 from conspectus.prompts.client.usage_and_cost import Meter, Spending, no_budget, record
-from conspectus.prompts.embedding.vector_cache import VectorCache
+from conspectus.prompts.embedding.vector_cache import EmbedsQuestions
 from conspectus.prompts.embedding.windows import MOST_OF_QUESTION, cut_windows, estimated_spans, without_surrogates
 from conspectus.storage.arrays import Floats, Vectors, unit_sum
 from conspectus.storage.errors import ModelRefused, ModelUnavailable, SettingsError
@@ -50,7 +50,7 @@ class EmbeddingReply:
     tokens: int | None
 
 
-class EndpointEmbedder:
+class EndpointEmbedder(EmbedsQuestions):
     """An `Embedder` on the server of `embedding_server`. Thread-safe, but must not be used on the call loop.
 
     Only the vectors of recent questions are cached here; the index stores those of documents.
@@ -75,7 +75,7 @@ class EndpointEmbedder:
         self._dimension = dimension or embedding.dimensions
         self._most_texts = server.batch_size
         self._base64 = True
-        self._questions = VectorCache(self._embed_questions)
+        super().__init__()
         self.meter = Meter()
         longest = max(embedding.document_prefix, embedding.query_prefix, key=len)
         if len(estimated_spans(longest)) > self.max_tokens // 2:
@@ -123,14 +123,6 @@ class EndpointEmbedder:
 
     def embed_tokens(self, texts: Sequence[str]) -> None:
         """Return None: a server does not show the vectors of tokens."""
-
-    def embed_query(self, text: str) -> Vectors:
-        """Return the unit vector (d,) of a question, read-only; a long one gets the sum of its first windows'."""
-        return self._questions.of(text)
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors (n, d) of several questions, computed together but equal to those of `embed_query`."""
-        return self._questions.of_all(texts)
 
     def windows(self, text: str) -> list[str]:
         """Return pieces of at most `max_tokens` tokens that cover the text and overlap by up to 32 tokens."""

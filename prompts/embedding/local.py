@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from conspectus.prompts.embedding.passes import LoadedModel, TokenVectors
-from conspectus.prompts.embedding.vector_cache import VectorCache
+from conspectus.prompts.embedding.vector_cache import EmbedsQuestions
 from conspectus.prompts.embedding.windows import MOST_OF_QUESTION
 from conspectus.storage.arrays import Vectors, unit_sum
 from conspectus.storage.errors import MissingPart
@@ -29,7 +29,7 @@ _TEXTS_AT_ONCE = 16_384
 _MODEL_FILES = (".json", ".txt", ".model", ".safetensors", ".bin")
 
 
-class SentenceTransformerEmbedder:
+class SentenceTransformerEmbedder(EmbedsQuestions):
     """An `Embedder` with a model on the CPU. Thread-safe; nothing is downloaded.
 
     The prompts that the model's configuration names for documents and queries are prepended.
@@ -49,7 +49,7 @@ class SentenceTransformerEmbedder:
         self._model_name = model
         self._found_name: str | None = None
         self._loaded: LoadedModel | None = None
-        self._questions = VectorCache(self._embed_questions)
+        super().__init__()
 
     @property
     def name(self) -> str:
@@ -91,19 +91,6 @@ class SentenceTransformerEmbedder:
     def embed_tokens(self, texts: Sequence[str]) -> list[TokenVectors] | None:
         """Return the vectors of texts that fit and of their tokens; None from a PyTorch model."""
         return self._model().embed_tokens(texts)
-
-    def embed_query(self, text: str) -> Vectors:
-        """Return the unit vector (d,) of a question, read-only (about 4 ms).
-
-        With a PyTorch model its last bits can differ from those of `embed`, whose passes contain several texts. A
-        question too long for the model gets the normalised sum of the vectors of its first windows
-        (`MOST_OF_QUESTION`). Recent vectors are cached.
-        """
-        return self._questions.of(text)
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors (n, d) of several questions, computed together but equal to those of `embed_query`."""
-        return self._questions.of_all(texts)
 
     def _embed_questions(self, texts: Sequence[str]) -> list[Vectors]:
         model = self._model()

@@ -15,6 +15,7 @@ order for a single text differs from that for several.
 """
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,8 +48,6 @@ def load_minilm(folder: Path) -> LoadedModel:
     Raises:
         MissingPart: A file is missing or damaged.
     """
-    from concurrent.futures import ThreadPoolExecutor
-
     from tokenizers import Tokenizer
 
     try:

@@ -1,6 +1,7 @@
-"""The vectors of recently used texts."""
+"""The vectors of recently used texts, and of questions, which an embedder computes in batches."""
 
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -58,3 +59,22 @@ class VectorCache:
             while len(self._vectors) > self._capacity:
                 self._vectors.popitem(last=False)
         return vectors
+
+
+class EmbedsQuestions(ABC):
+    """The part of an embedder that embeds questions; the vectors of recent ones are cached."""
+
+    def __init__(self) -> None:
+        self._questions = VectorCache(self._embed_questions)
+
+    @abstractmethod
+    def _embed_questions(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return the vector of each question, that of a long one from its first windows (`MOST_OF_QUESTION`)."""
+
+    def embed_query(self, text: str) -> Vectors:
+        """Return the unit vector (d,) of a question, read-only; a long one gets the sum of its first windows'."""
+        return self._questions.of(text)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors (n, d) of several questions, computed together but equal to those of `embed_query`."""
+        return self._questions.of_all(texts)

@@ -1,8 +1,9 @@
 """The text of a model's answer with the numbers of citations in it.
 
 An answer is stripped of the abstention word, a line that only announces it ("Sure! Here is the answer:"), a label like
-"Answer:", and its list of sources (`reference_list.py`); its marks, in any form (`forms.py`), are replaced by those of
-citations.
+"Answer:", and its list of sources, since it has a list of citations: a heading ("References", "参考文献") and lines
+that begin with a number or mark, whose marks cite nothing. Its marks, in any form (`forms.py`), are replaced by those
+of citations.
 """
 
 import re
@@ -12,7 +13,6 @@ from dataclasses import dataclass
 from conspectus.query.abstention import SEPARATORS, abstention
 from conspectus.query.citations.forms import marks_in
 from conspectus.query.citations.marks import written
-from conspectus.query.citations.reference_list import without_references
 from conspectus.storage.text.sentences import sentence_spans
 
 Cite = Callable[[str, int], Sequence[int]]
@@ -88,3 +88,69 @@ def _last_sentence(passage: str) -> str:
     said = passage[spans[-1][0] :].strip() if spans else passage.strip()
     lead_in = _LEAD_IN.match(said)
     return said[lead_in.end() :] if lead_in else said
+
+
+_LONGEST_HEADING = 40
+_WORDS = tuple(
+    word.strip()
+    for word in (
+        "references, reference list, reference, sources, source, source list, citations, bibliography, works cited, "
+        "footnotes, quellen, quellenangaben, quellenverzeichnis, literatur, literaturverzeichnis, einzelnachweise, "
+        "références, bibliographie, fuentes, referencias, bibliografía, fonti, riferimenti"
+    ).split(",")
+)
+_MOST_RULES = 10
+"""Most lines without a word between a heading and its list."""
+_MARKUP = r"[\s#*_>\d.、)()一二三四五六七八九十-]*"
+_HEADING = re.compile(
+    rf"{_MARKUP}(?:[^\W\d]+[ ]){{0,2}}(?:{'|'.join(_WORDS)})"
+    r"(?:\s(?:cited|used|consulted|list|(?:and|&|und|et|y)\s\w+))?[\s:：*_]*",
+    re.IGNORECASE,
+)
+_HEADING_CJK = re.compile(
+    rf"{_MARKUP}(?:主要|部分|其他)?(?:参考|引用|数据|信息|资料|文献){{0,2}}(?:文献|资料|来源|链接|出处|引用|脚注|注释|出典)"
+    r"(?:[与和及]\w{2,6})?(?:列表|一览)?[\s:：*_]*"
+)
+_ENTRY = re.compile(
+    r"[\s>*•-]{0,8}(?:\[\^?(?P<mark>\d{1,3})\]:?|【(?P<lent>\d{1,3})】|\[[A-Z]{2}\]|(?P<number>\d{1,3})[.):、]|\^(?P<foot>\d{1,3})\b|https?://|"
+    r"[*•-]\s(?=.*https?://))\s*\S"
+)
+_LINKED = re.compile(r"\s{0,3}\[\^?\d{1,3}\]:?\s*http")
+_RULE = re.compile(r"\s*(?:[-*_=]{3,}|#+ .*|\*\*[^*\n]{1,30}\*\*:?)?\s*")
+"""A line or paragraph that only separates parts of a list."""
+
+
+def without_references(text: str) -> str:
+    """Return an answer without its list of sources.
+
+    >>> without_references("It is so [1].\\n\\n**Sources:**\\n1. A page\\n\\nAsk again!")
+    'It is so [1].\\n\\nAsk again!'
+    """
+    at, begun = 0, False
+    for line in text.split("\n"):
+        if begun and (_LINKED.match(line) or (_is_heading(line) and _is_list(text[at + len(line) + 1 :]))):
+            return text[:at] + _rest(text[at:])
+        begun = begun or bool(line.strip())
+        at += len(line) + 1
+    return text
+
+
+def _is_list(below: str) -> bool:
+    """Return whether a list stands below a heading, by its first line."""
+    lines = below.split("\n", _MOST_RULES)[:_MOST_RULES]
+    first = next((line for line in lines if not _RULE.fullmatch(line)), "")
+    return _ENTRY.match(first) is not None
+
+
+def _rest(held: str) -> str:
+    """Return the paragraphs of a text that contain no entry."""
+    kept = []
+    for place, paragraph in enumerate(re.split(r"(\n[ \t]*\n)", held)):
+        entries = any(_ENTRY.match(line) for line in paragraph.split("\n"))
+        if place and not entries and not _RULE.fullmatch(paragraph):
+            kept.append(paragraph)
+    return "\n\n".join(part.strip() for part in kept)
+
+
+def _is_heading(line: str) -> bool:
+    return len(line) <= _LONGEST_HEADING and bool(_HEADING.fullmatch(line) or _HEADING_CJK.fullmatch(line))

@@ -13,6 +13,7 @@ from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.menu import find_method
 from conspectus.query.question.kinds import kind_of, thing_described
+from conspectus.query.question.parts import connected_things
 from conspectus.query.question.question import open_question
 from conspectus.query.question.scope import ABOUT_THE_WHOLE, closeness_in_translation, closeness_to_whole
 from conspectus.query.types import Answer, Answerer, Step
@@ -71,7 +72,6 @@ class Auto:
         from conspectus.query.graph_question.answer import answer_of
         from conspectus.query.graph_question.confidence import says_what_was_unmet
         from conspectus.query.graph_question.reader import read_graph_question
-        from conspectus.query.question.parts import connected_things
 
         if has_documents(self._context) and (thing := thing_described(question)):
             found = await self._from_documents(thing)

@@ -13,8 +13,8 @@ from conspectus.storage.settings.loading import load_settings as load_settings
 from conspectus.storage.settings.loading import parse_override as parse_override
 from conspectus.storage.settings.root import INDEX_SECTIONS as INDEX_SECTIONS
 from conspectus.storage.settings.root import Settings as Settings
+from conspectus.storage.settings.root import TrainGRetrieverSettings as TrainGRetrieverSettings
+from conspectus.storage.settings.root import TunedPrompts as TunedPrompts
+from conspectus.storage.settings.root import file_of as file_of
+from conspectus.storage.settings.root import read_tuned as read_tuned
 from conspectus.storage.settings.serving import *  # noqa: F403
-from conspectus.storage.settings.training import *  # noqa: F403
-from conspectus.storage.settings.tuned_prompts import TunedPrompts as TunedPrompts
-from conspectus.storage.settings.tuned_prompts import file_of as file_of
-from conspectus.storage.settings.tuned_prompts import read_tuned as read_tuned

@@ -12,9 +12,8 @@ import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Rows, Vectors, gather_sorted
 from conspectus.storage.cancellation import check
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.vectors.base import checked_queries, checked_rows
 from conspectus.storage.vectors.codes import CodedIndex
-from conspectus.storage.vectors.exact import ExactIndex
+from conspectus.storage.vectors.exact import ExactIndex, checked_queries, checked_rows
 from conspectus.storage.vectors.faiss_index import open_faiss, write_faiss
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from conspectus.atomic_write import placing
+from conspectus.exporting import placing
 from conspectus.storage.errors import UsageError
 
 FOLDER = ("*.csv",)

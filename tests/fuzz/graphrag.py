@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from conspectus.pipelines.exchange.graphrag.read import read_graphrag
+from conspectus.pipelines.exchange.graphrag.importer import read_graphrag
 from conspectus.pipelines.exchange.graphrag.schema import TABLES
 from conspectus.storage.errors import ConspectusError
 

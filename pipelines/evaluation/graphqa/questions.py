@@ -1,10 +1,12 @@
-"""Read GraphQA, questions with one graph each, in a common form (He et al. 2024, section 4 and appendix C).
+"""GraphQA, questions with one graph each, in a common form (He et al. 2024, section 4 and appendix C).
 
     ExplaGraphs    do two arguments support or counter each other?     accuracy    6:2:2
     scene graphs   what is in an image, from its objects (GQA)         accuracy    6:2:2
     WebQSP         a question over Freebase                            Hit@1       published division
 
-The files of a folder determine the data set.
+The files of a folder determine the data set. Answers are scored strictly, and as the authors' own code does: accuracy,
+and for several answers Hit@1, "the precision of the top returned answer". That code (github.com/XiaoxinHe/G-Retriever,
+src/utils/evaluate.py) counts more answers as right; it has counted WebQSP in two ways, of which this is the later one.
 """
 
 import random
@@ -14,7 +16,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from conspectus.pipelines.evaluation.graphqa.scores import begins_with, hit_at_1, lenient
+import regex
+from conspectus.pipelines.evaluation.metrics import exact_match, normalised
 from conspectus.query.methods.gretriever.soft.checkpoint import SEPARATOR
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
@@ -88,25 +91,6 @@ class GraphQa:
 def whole(graph: TextualGraph, _question: str) -> TextualGraph:
     """Return the graph unchanged: no retrieval."""
     return graph
-
-
-def read_graphqa(place: Path, cut: Cut = whole) -> GraphQa:
-    """Read the set in a folder or file; graphs are cut to the part that their questions need while they are read.
-
-    Unreadable questions are its `failures`; InputError names the first if they are more than a twentieth, and a file of
-    an unknown form. ExplaGraphs' graphs are small and never cut, as in the paper.
-    """
-    from conspectus.pipelines.evaluation.graphqa.explagraphs import read_explagraphs
-    from conspectus.pipelines.evaluation.graphqa.scenes import read_scenes
-    from conspectus.pipelines.evaluation.graphqa.webqsp import read_webqsp
-
-    for read in (read_explagraphs, read_scenes, read_webqsp):
-        if found := read(place, cut):
-            return found
-    raise InputError(
-        f"{place} is not a set of questions about graphs; expected are ExplaGraphs' .tsv, GQA's *sceneGraphs.json with "
-        "*questions.json, RoG's .jsonl, or a suite with kg.tsv"
-    )
 
 
 STAGE = "graphqa"
@@ -232,3 +216,38 @@ def _mean(sizes: Sequence[Size]) -> Size:
 def size_of(graph: TextualGraph) -> Size:
     """Return the size of a graph, including the tokens of `graph.to_text()`."""
     return Size(len(graph.nodes), len(graph.edges), count_tokens(graph.to_text()))
+
+
+def begins_with(text: str, accepted: Sequence[str]) -> float:
+    """Return 1 if a text begins with the words of an accepted answer, else 0.
+
+    >>> begins_with("Support.", ["support"]), begins_with("supporters", ["support"]), begins_with("", ["support"])
+    (1.0, 0.0, 0.0)
+    """
+    said = f"{normalised(text)} "
+    return float(any(said.startswith(f"{normalised(item)} ") for item in accepted if normalised(item)))
+
+
+def hit_at_1(text: str, accepted: Sequence[str]) -> float:
+    """Return 1 if the first answer in a text is accepted, else 0.
+
+    >>> hit_at_1("rosa tolliver|bram tolliver", ["Rosa Tolliver"]), hit_at_1("bram tolliver", ["Rosa Tolliver"])
+    (1.0, 0.0)
+    """
+    return exact_match(text.partition(SEPARATOR)[0], accepted)
+
+
+def lenient(text: str, accepted: Sequence[str], choices: Sequence[str] = ()) -> float:
+    """Return 1 if the authors' code would count a text as right, else 0.
+
+    With `choices`, the first choice that occurs in the text must be accepted; without, an accepted answer must occur
+    anywhere in it, even within a word.
+
+    >>> lenient("it supports, not counters", ["support"], ["support", "counter"]), lenient("nobody|jazmyn", ["Jazmyn"])
+    (1.0, 1.0)
+    """
+    if choices:
+        first = regex.search("|".join(map(regex.escape, choices)), text, regex.IGNORECASE)
+        return float(first is not None and first.group().casefold() in {item.casefold() for item in accepted})
+    said = normalised(text.replace(SEPARATOR, " "))
+    return float(any(normalised(item) in said for item in accepted if normalised(item)))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import IO, Any
+from urllib.parse import unquote
 
 import numpy as np
 import numpy.typing as npt
@@ -399,8 +400,6 @@ def local_name(id_: str) -> str:
     >>> local_name("http://dbpedia.org/resource/New_York_City"), local_name("Q90")
     ('New_York_City', 'Q90')
     """
-    from urllib.parse import unquote
-
     if "://" not in id_ and not id_.startswith("urn:"):
         return _shown(id_)
     name = id_.rstrip("/#")

@@ -1,11 +1,24 @@
-"""Hyperparameters and results of soft-prompt training."""
+"""Hyperparameters and results of soft-prompt training, and its state in one safetensors file (no pickle).
 
+The state contains the trained parameters, both moments of AdamW, the states of the random generators, and the epochs so
+far.
+"""
+
+import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import cos, pi
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.evaluation.graphqa.questions import Size
+from conspectus.storage.errors import InputError
 from conspectus.storage.records import Failure
+from pydantic import TypeAdapter, ValidationError
+
+if TYPE_CHECKING:
+    import torch
+    from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
 
 Tell = Callable[[str], None]
 
@@ -54,7 +67,7 @@ class SeedRun:
         best: Number of the epoch with the lowest validation loss, which is saved.
         epochs: All epochs.
         score: Score on the test questions.
-        lenient: Their score as the authors' code counts it (see evaluation/graphqa/scores.py).
+        lenient: Their score as the authors' code counts it (see evaluation/graphqa/questions.py).
         shuffled: Their score if every question gets the graph of another one.
         learned: Number of trained parameters.
         frozen: Number of frozen parameters.
@@ -125,3 +138,55 @@ def best_epoch(epochs: tuple[SoftPromptEpoch, ...] | list[SoftPromptEpoch]) -> S
 def is_over(plan: SoftPromptPlan, epochs: list[SoftPromptEpoch]) -> bool:
     """Return whether training ends after these epochs."""
     return bool(epochs) and (len(epochs) >= plan.epochs or len(epochs) - best_epoch(epochs).number >= plan.patience)
+
+
+STATE = "state.safetensors"
+_PARTS, _MOMENTS, _CPU, _CUDA = "part.", "adam.", "random.cpu", "random.cuda"
+
+
+def write_state(
+    file: Path, prompt: "SoftPrompt", steps: "torch.optim.Optimizer", epochs: list[SoftPromptEpoch]
+) -> None:
+    """Write the state of a training run, replacing the file atomically."""
+    import torch
+    from safetensors.torch import save_file
+
+    tensors = {f"{_PARTS}{name}": value for name, value in prompt.learned().items()}
+    for name, item in prompt.learned().items():
+        tensors |= {f"{_MOMENTS}{key}.{name}": moment for key, moment in steps.state[item].items()}
+    tensors[_CPU] = torch.get_rng_state()
+    if torch.cuda.is_available():
+        tensors[_CUDA] = torch.cuda.get_rng_state()
+    new = file.with_name(f".{file.name}.new")
+    metadata = {"epochs": json.dumps([asdict(epoch) for epoch in epochs])}
+    save_file({name: value.detach().cpu().contiguous() for name, value in tensors.items()}, new, metadata=metadata)
+    new.replace(file)
+
+
+def read_state(file: Path, prompt: "SoftPrompt", steps: "torch.optim.Optimizer") -> list[SoftPromptEpoch]:
+    """Restore a training run and return its epochs so far.
+
+    Raises:
+        InputError: The file is damaged or belongs to another model.
+    """
+    import torch
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, framework="pt") as opened:
+            epochs = TypeAdapter(list[SoftPromptEpoch]).validate_json(opened.metadata()["epochs"])
+            tensors: dict[str, Any] = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+        with torch.no_grad():
+            for name, value in prompt.learned().items():
+                value.copy_(tensors[f"{_PARTS}{name}"])
+                steps.state[value] = {
+                    key: tensors[f"{_MOMENTS}{key}.{name}"].to(value.device if key != "step" else "cpu")
+                    for key in ("step", "exp_avg", "exp_avg_sq")
+                }
+        torch.set_rng_state(tensors[_CPU])
+        if torch.cuda.is_available() and _CUDA in tensors:
+            torch.cuda.set_rng_state(tensors[_CUDA])
+    except (OSError, SafetensorError, ValidationError, KeyError, TypeError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{file} is not the state of this training: {reason}; remove it to start again") from error
+    return epochs

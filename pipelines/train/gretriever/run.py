@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import torch
     from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
 
-from conspectus.pipelines.train.gretriever.state import STATE, read_state, write_state
+from conspectus.pipelines.train.gretriever.plan import STATE, read_state, write_state
 
 _MOST_GRADIENT = 1.0
 """Maximum norm of the gradient, which is large in the first steps of a deep encoder."""

@@ -13,16 +13,10 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, TypeVar
 
-from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, read_graphqa, whole
-from conspectus.pipelines.evaluation.graphqa.webqsp import is_suite, read_retrieved
+from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, whole
+from conspectus.pipelines.evaluation.graphqa.read import is_suite, read_graphqa, read_retrieved
 from conspectus.pipelines.evaluation.suites import SuiteQuestion
-from conspectus.pipelines.train.gretriever.plan import (
-    SeedRun,
-    SoftPromptPlan,
-    SoftPromptTraining,
-    Tell,
-)
-from conspectus.pipelines.train.gretriever.state import STATE
+from conspectus.pipelines.train.gretriever.plan import STATE, SeedRun, SoftPromptPlan, SoftPromptTraining, Tell
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph

@@ -8,7 +8,7 @@ from conspectus.query.question.linking import Links
 from conspectus.query.question.question import Question
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.walk_graph import MOST_OWNERS
-from conspectus.storage.vectors.base import best
+from conspectus.storage.vectors.exact import best
 
 _NAME_MASS = 1.0
 _ENTITY_MASS = 0.5

@@ -1,4 +1,4 @@
-from conspectus.map.text_limits import Teller, line, shortened
+from conspectus.map.reports import Teller, line, shortened
 
 from tests.conspectus.map.samples import ARABIC, CHINESE
 

@@ -1,4 +1,4 @@
-from conspectus.map.tree import ALONE, tree_of
+from conspectus.map.data import ALONE, tree_of
 
 from tests.conspectus.map.samples import community, entity
 

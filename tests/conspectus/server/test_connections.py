@@ -14,8 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 import uvicorn
-from conspectus.server.connections import MOST_CONNECTIONS, limited_http, most_connections
-from conspectus.server.listen import listening
+from conspectus.server.listen import MOST_CONNECTIONS, limited_http, listening, most_connections
 from starlette.types import Receive, Scope, Send
 
 from tests.command_line import PROGRAM

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from conspectus.pipelines.purge import purge
 from conspectus.storage.errors import IndexBusy
-from conspectus.storage.leases import leased, take_lease
-from conspectus.storage.publishing import build_lock, prune
+from conspectus.storage.publishing import build_lock, leased, prune, take_lease
 from conspectus.storage.settings import load_settings
 
 from tests.conspectus.server.running import build, running

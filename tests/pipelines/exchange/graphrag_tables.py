@@ -8,8 +8,7 @@ from typing import Any
 from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.exchange.graphrag.documents import ImportedTexts, imported_texts
 from conspectus.pipelines.exchange.graphrag.exporter import graphrag_rows
-from conspectus.pipelines.exchange.graphrag.importer import GraphragBackend
-from conspectus.pipelines.exchange.graphrag.read import read_graphrag
+from conspectus.pipelines.exchange.graphrag.importer import GraphragBackend, read_graphrag
 from conspectus.pipelines.exchange.graphrag.schema import (
     TABLES,
     GraphRagCommunity,

@@ -20,8 +20,8 @@ import pytest
 from conspectus.pipelines.remote_index.local_copy import located, prune_remote, verify_remote
 from conspectus.pipelines.remote_index.objects import Record, Store
 from conspectus.storage.errors import IndexBusy, IndexCorrupt, IndexNotFound, IndexUnusable, MissingPart, UsageError
-from conspectus.storage.leases import take_lease
 from conspectus.storage.manifest import current_version, read_manifest
+from conspectus.storage.publishing import take_lease
 from mcp import Client, StdioServerParameters
 
 from tests.command_line import conspectus as command

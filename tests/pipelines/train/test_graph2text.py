@@ -4,8 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.train.graph2text import Graph2TextPlan, Graph2TextTraining, train_graph2text
-from conspectus.pipelines.train.pairs import TrainingPair, divided, read_pairs
+from conspectus.pipelines.train.graph2text import (
+    Graph2TextPlan,
+    Graph2TextTraining,
+    TrainingPair,
+    divided,
+    read_pairs,
+    train_graph2text,
+)
 from conspectus.query.methods.fasttog.text import linearised
 from conspectus.render.scores import graph2text_text as shown
 from conspectus.storage.errors import InputError

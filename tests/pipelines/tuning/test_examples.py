@@ -11,11 +11,13 @@ from conspectus.pipelines.tuning.examples import (
     ExampleDraft,
     claims_in,
     elements_in,
+    excerpt,
     make_example,
+    representatives,
+    sample,
     written,
     written_claims,
 )
-from conspectus.pipelines.tuning.sample import excerpt, representatives, sample
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.language_model import Message
 from conspectus.prompts.render import messages

@@ -13,7 +13,7 @@ import pytest
 from conspectus.api import open_index
 from conspectus.building import build
 from conspectus.prompts.client.usage_and_cost import metered
-from conspectus.prompts.embedding.rerank_server import RerankServer
+from conspectus.prompts.embedding.reranker import RerankServer
 from conspectus.storage.errors import ModelRefused, ModelUnavailable, SettingsError
 from conspectus.storage.settings import RerankSettings, load_settings
 from pydantic import ValidationError

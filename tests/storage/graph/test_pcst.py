@@ -6,9 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from conspectus.storage.arrays import Floats, Rows
-from conspectus.storage.graph.pcst import prize_collecting_tree
-from conspectus.storage.graph.pcst_growth import grow
-from conspectus.storage.graph.pcst_pruning import SteinerTree
+from conspectus.storage.graph.pcst import SteinerTree, grow, prize_collecting_tree
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conspectus.storage.text import term_counts
+from conspectus.storage.text import bm25
 from conspectus.storage.text.bm25 import Bm25, write_bm25
 
 TEXTS = [
@@ -35,8 +35,8 @@ def test_weights_in_memory_are_those_of_the_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: int
 ) -> None:
     expected = dense(Bm25.of(TEXTS, LANGUAGES))
-    monkeypatch.setattr(term_counts, "_ENTRIES_AT_ONCE", entries)
-    monkeypatch.setattr(term_counts, "_TEXTS_AT_ONCE", entries)
+    monkeypatch.setattr(bm25, "_ENTRIES_AT_ONCE", entries)
+    monkeypatch.setattr(bm25, "_TEXTS_AT_ONCE", entries)
     assert dense(written(tmp_path)) == expected
 
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.evaluation.graphqa.questions import read_graphqa
+from conspectus.pipelines.evaluation.graphqa.read import read_graphqa
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
 

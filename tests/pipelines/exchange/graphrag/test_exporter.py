@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from conspectus.pipelines.exchange.graphrag.exporter import NO_DATE, graphrag_rows, write_graphrag
-from conspectus.pipelines.exchange.graphrag.read import read_graphrag
+from conspectus.pipelines.exchange.graphrag.importer import read_graphrag
 from conspectus.pipelines.exchange.graphrag.schema import TABLES, Tables, arrow_table
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Relation, Report

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conspectus.pipelines.exchange.graphrag.documents import Aligned, AlignedText, joined
-from conspectus.pipelines.exchange.graphrag.read import read_graphrag
+from conspectus.pipelines.exchange.graphrag.importer import read_graphrag
 from conspectus.pipelines.exchange.graphrag.schema import TABLES
 from conspectus.storage.errors import InputError
 from hypothesis import given

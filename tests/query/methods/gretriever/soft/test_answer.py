@@ -11,8 +11,8 @@ from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
+from conspectus.query.methods.gretriever.gretriever import read_written
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
-from conspectus.query.methods.gretriever.soft.answer import read_written
 from conspectus.query.methods.gretriever.soft.checkpoint import (
     LEARNED,
     REPORT,

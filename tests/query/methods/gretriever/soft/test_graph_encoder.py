@@ -10,13 +10,13 @@ from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.methods.gretriever.soft import graph_encodings
 from conspectus.query.methods.gretriever.soft.checkpoint import Encoder
 from conspectus.query.methods.gretriever.soft.given_graph import Cutting, cut
-from conspectus.query.methods.gretriever.soft.graph_encoder import GraphEncoder, batched
 from conspectus.query.methods.gretriever.soft.graph_encodings import (
     EncodedGraph,
     RememberedEncodings,
     encoded,
     texts_of,
 )
+from conspectus.query.methods.gretriever.soft.prompt import GraphEncoder, batched
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
