@@ -549,6 +549,10 @@ class _Reading:
         if noun is None and self._language in _NOUN_FIRST:
             noun = next((mark for mark in reversed(self.marks) if mark.of_table), None)
         things = self._roles & self._own_sets()
+        word = "" if noun is None else joined(self._tokens[noun.first : noun.last])
+        unit = parse_literal(f"1 {word}")
+        if noun is not None and noun.cells and unit and unit.kind in ("quantity", "duration"):  # "hours" of a cell
+            raise Unclear(f"what {word!r} counts, is not clear")
         if noun is None and not things:
             raise Unclear("what is counted, is not clear")
         of_readings = "readings" in things

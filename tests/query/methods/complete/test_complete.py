@@ -286,6 +286,11 @@ def test_what_no_row_of_a_table_says_is_declined(question: str, said: str, tmp_p
     assert answer.known == ("second" in question)
 
 
+def test_units_do_not_count_the_rows_that_have_their_names(tmp_path: Path) -> None:
+    text = "feature,source\nhour of the day,clock\ncars in the last hour,loop\nrain,gauge\n"
+    assert not asked_of(tmp_path, "How many hours of data do they have?", features_csv=text).known
+
+
 def test_the_title_of_an_article_does_not_name_the_rows_of_its_table(tmp_path: Path) -> None:
     text = "# Nails of copper on the roofs of slate\n\n| Nail | Loss |\n| --- | --- |\n| Copper | 2 |\n| Steel | 61 |\n"
     answer = asked_of(tmp_path, "How many roofs are there?", article_md=text)
