@@ -13,7 +13,7 @@ from conspectus.prompts.client.retry import TryAgain
 from conspectus.prompts.replies.choose import Chosen
 from conspectus.prompts.replies.records import read_records
 from conspectus.prompts.replies.typed import read_answer, read_choice
-from conspectus.query.methods.fasttog import pruning_llm as fasttog_model
+from conspectus.query.methods.fasttog import fasttog as fasttog_model
 from conspectus.query.methods.graphrag.drift import DriftReply
 from conspectus.query.methods.graphrag.map_step import Points
 from conspectus.query.methods.hipporag.query_nodes import QuestionEntities

@@ -144,12 +144,8 @@ class Complete(ModelMethod):
 
     def _is_about(self, table: Table, verb: str) -> bool:
         """Return whether a verb means what a set is called, by an encoder that knows the language."""
-        embedder = self._context.embedder
-        called = sorted({word for name in (*table.names, *table.above) for word in keys_of(name)})
-        if table.kind != "rows" or not called or embedder.embed_tokens([verb]) is None:  # it is of a server
-            return False
-        asked, *names = embedder.embed([base_form(verb.casefold()), *called])
-        return max(float(asked @ name) for name in names) >= _LEAST_ALIKE
+        called = tuple(sorted({word for name in (*table.names, *table.above) for word in keys_of(name)}))
+        return table.kind == "rows" and bool(called) and _is_alike(self._context, base_form(verb.casefold()), called)
 
     def _only_tables(self) -> bool:
         """Return whether all documents are tables, so that no other text answers."""
@@ -256,6 +252,15 @@ _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 @cache
 def _words_of_questions(language: str) -> frozenset[str]:
     return small_words(language) | {key for phrase in phrases(language) for key in phrase}
+
+
+@remembered(1_000)
+def _is_alike(context: Context, verb: str, names: tuple[str, ...]) -> bool:
+    embedder = context.embedder
+    if embedder.embed_tokens([verb]) is None:  # it is of a server
+        return False
+    asked, *others = embedder.embed([verb, *names])
+    return max(float(asked @ other) for other in others) >= _LEAST_ALIKE
 
 
 @remembered(256)
