@@ -30,7 +30,9 @@ _OF_FIXED = 0.4
 """Least share of the sentences with the rarest fixed word that have the form."""
 _ALWAYS = ("en", "de", "fr", "es")
 """Languages whose small words are known whatever the documents are in: short ones are not told apart."""
-_ARTICLES = frozenset("ein eine einen einem einer der die das den un une le la les des el los las una".split())
+_ARTICLES = frozenset(
+    "ein eine einen einem einer der die das den un une le la les des l el los las una il lo gli uno um uma".split()
+)
 """Articles that differ with the noun, so that they are no part of a form."""
 _OPEN = "*"
 _SAYS_NOTHING = _ARTICLES | frozenset((_OPEN, "a", "an", "the"))
@@ -89,8 +91,7 @@ def _forms(sentences: Sequence[Sequence[Word]], small: frozenset[str]) -> list[t
         next((form for least, form in each.items() if sizes[form] >= max(_LEAST, _OF_FIXED * least)), ())
         for each in ways
     )
-    common = [form for form, count in counts.most_common(_MOST_FORMS) if count >= _LEAST and _OPEN in form]
-    forms = [form for form in common if not _SAYS_NOTHING.issuperset(form)]
+    forms = [form for form, count in counts.most_common(_MOST_FORMS) if count >= _LEAST and _OPEN in form]
     return sorted(forms, key=lambda form: (-len(form), form))
 
 
@@ -104,7 +105,9 @@ def _ways(found: Sequence[Word], uses: Counter[str], small: frozenset[str]) -> I
     for least in sorted({count for count in counts if count >= _LEAST}, reverse=True):
         if least <= most or most < _LEAST:
             parts = (word.key if count >= least else _OPEN for word, count in zip(found, counts, strict=True))
-            yield least, tuple(part for part, _ in groupby(parts))
+            form = tuple(part for part, _ in groupby(parts))
+            if not _SAYS_NOTHING.issuperset(form):
+                yield least, form
 
 
 def _cells(text: str, found: Sequence[Word], form: Sequence[str], small: frozenset[str]) -> dict[str, str]:

@@ -36,9 +36,10 @@ _NAMED = {"month": MONTHS, "weekday": ("weekdays column",), "season": ("seasons 
 """The roles of words of which all cells of columns that are called so have one."""
 _PLURALS = {
     "pt": (regex.compile(r"(?:õe|ãe)s$"), "ão"),
+    "it": (regex.compile(r"(?<=\p{L}{3})[aeio]$"), ""),
     "tr": (regex.compile(r"(?<=\p{L}{3})l[ae]r(?:in?|ini|inin|[dt][ae]n?|[ae])?$"), ""),
 }
-"""Forms of which the stemmers do not make the stem of the singular: estações, ürünleri."""
+"""Forms of which the stemmers do not make the stem of the singular: estações, orti, ürünleri."""
 _RUN = regex.compile(rf"(?:{CHARACTER.pattern}|\p{{Katakana}}|ー)+|[^\s_]+")
 
 Key = tuple[str, ...]
