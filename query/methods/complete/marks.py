@@ -83,6 +83,16 @@ def tests_first(marks: Sequence[Mark]) -> list[Mark]:
     return found
 
 
+def is_unit(word: str) -> bool:
+    """Return whether a word is a unit of a quantity or of time.
+
+    >>> is_unit("hours"), is_unit("kilos"), is_unit("tandems")
+    (True, True, False)
+    """
+    literal = parse_literal(f"1 {word}")
+    return literal is not None and literal.kind in ("quantity", "duration")
+
+
 def tokens_of(question: str) -> list[str]:
     """Return the words of a question, with numbers and dates whole; characters of scripts without spaces are words.
 
@@ -192,7 +202,6 @@ class Marker:
         return joined(self._tokens[first:last]) if last - first == 1 or self._is_unit(word) else ""
 
     def _is_unit(self, word: str) -> bool:
-        literal, own = parse_literal(f"1 {word}"), words_of("unit", (self._language,))
+        own = words_of("unit", (self._language,))
         units = {unit_of(f"1 {numbers.unit}") for numbers in self._table.numbers if numbers and numbers.unit}
-        known = literal is not None and literal.kind in ("quantity", "duration")
-        return known or keys_of(word) in own or unit_of(f"1 {word}") in units
+        return is_unit(word) or keys_of(word) in own or unit_of(f"1 {word}") in units

@@ -30,7 +30,7 @@ from conspectus.query.methods.complete.conditions import (
     of_days,
     of_numbers,
 )
-from conspectus.query.methods.complete.marks import BEST, Mark, Marker, tests_first
+from conspectus.query.methods.complete.marks import BEST, Mark, Marker, is_unit, tests_first
 from conspectus.query.methods.complete.question_words import (
     BEHIND,
     DECIMAL_COMMA,
@@ -550,8 +550,7 @@ class _Reading:
             noun = next((mark for mark in reversed(self.marks) if mark.of_table), None)
         things = self._roles & self._own_sets()
         word = "" if noun is None else joined(self._tokens[noun.first : noun.last])
-        unit = parse_literal(f"1 {word}")
-        if noun is not None and noun.cells and unit and unit.kind in ("quantity", "duration"):  # "hours" of a cell
+        if noun is not None and noun.cells and is_unit(word):  # "hours" of "hour of the day"
             raise Unclear(f"what {word!r} counts, is not clear")
         if noun is None and not things:
             raise Unclear("what is counted, is not clear")

@@ -67,8 +67,8 @@ class Vocabulary:
     _parts_of_cells: defaultdict[Key, set[Cell]] = field(default_factory=lambda: defaultdict(set))
     _parts_of_columns: defaultdict[Key, set[int]] = field(default_factory=lambda: defaultdict(set))
     _names: set[Key] = field(default_factory=set)
-    _written: dict[Key, bool] = field(default_factory=dict)
-    """The words of the set's own names as they are written, and whether a column is called so too."""
+    _only_names: set[Key] = field(default_factory=set)
+    """The words of the set's own names as they are written, without those by which a column is called too."""
 
     @classmethod
     def of(cls, table: Table, language: str) -> "Vocabulary":
@@ -99,14 +99,13 @@ class Vocabulary:
                         made._parts_of_cells[part].add((at, number))
         for name in table.names:
             made._names |= {made._stems(name), *made._parts(name)}
-        columns = {keys_of(column.name) for column in table.columns}
-        made._written = {keys_of(name): keys_of(name) in columns for name in table.names}
+        made._only_names = {*map(keys_of, table.names)} - {keys_of(column.name) for column in table.columns}
         return made
 
     def find(self, keys: Key) -> Found:
         """Return what words name: as a whole, else a single one as a part of a name, else as a form of a word."""
         stems = self._stemmed(keys)
-        if self._written.get(keys) is False and stems not in self._cells:
+        if keys in self._only_names and stems not in self._cells:
             return Found(named=True)  # "visits" of the file, though a column has "visitors"
         cells, columns = self._cells.get(stems, ()), self._columns.get(stems, ())
         if cells or columns or stems in self._names:
