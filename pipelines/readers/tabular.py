@@ -48,7 +48,6 @@ _DELIMITERS = ",;\t|"
 _DELIMITERS_OF_TSV = "\t,;|"
 _FIRST_LINES = 30
 """Lines of a table, and rows of a sheet, among which the names of the columns are looked for."""
-_USUAL_FIELD = csv.field_size_limit()
 
 
 def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
@@ -57,7 +56,7 @@ def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     For .tsv files the tab is tried first. A table without that column becomes one text, a paragraph a row, with the
     column names; its delimiter is the one that yields the most columns. Titles above the names are paragraphs, too.
     """
-    csv.field_size_limit(min(max(settings.max_characters, _USUAL_FIELD), 2**31 - 1))  # a field may be a whole text
+    csv.field_size_limit(min(max(settings.max_characters, 1 << 17), 2**31 - 1))  # a field may be a whole text
     with open_text(path, newline="") as stream:
         first = list(islice(dropwhile(lambda line: not line.strip(), stream), _FIRST_LINES))
         if not first:

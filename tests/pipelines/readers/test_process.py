@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.readers.process import MOST_AHEAD
+from conspectus.pipelines.readers.process import MOST_AHEAD, FileReader
+from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.pipelines.steps.documents import read_documents
 from conspectus.storage import plugins
-from conspectus.storage.settings import InputSettings
+from conspectus.storage.settings import InputSettings, KgSettings
 
 HARMFUL = """
 import ctypes, os, signal, tempfile, time
@@ -102,3 +103,16 @@ def test_a_file_with_more_rows_than_a_pipe_holds_is_read_whole(tmp_path: Path) -
     documents, failures = read_documents([tmp_path], InputSettings())
     assert (len(documents), failures) == (400, [])
     assert {each.text.split()[0] for each in documents if each.uri.startswith("b")} == set(map(str, range(200)))
+
+
+def test_a_graph_read_before_changes_no_limit_of_a_table(tmp_path: Path) -> None:
+    (tmp_path / "graph.csv").write_text("head,relation,tail\nAda,knows,Bea\n", "utf-8")
+    (tmp_path / "endless.csv").write_text('id,text\n1,good\n2,"' + "never closed\n" * 40_000, "utf-8")
+    settings = InputSettings(max_characters=400_000)
+    reader = FileReader(settings)
+    assert list(reader.rows([tmp_path / "graph.csv"], str(tmp_path), settings, KgSettings()))
+    *rows, lost = reader.rows([tmp_path / "endless.csv"], str(tmp_path), settings)
+    reader.stop()
+    assert [row.text for row in rows if isinstance(row, Row)] == ["good"]
+    assert isinstance(lost, Lost)
+    assert lost.reason == "row 2 does not end"
