@@ -12,7 +12,7 @@ from conspectus.query.answer_writing.section import FEW_DOCUMENTS, section_of
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.menu import find_method
-from conspectus.query.question.kinds import kind_of, thing_described
+from conspectus.query.question.kinds import FACTS, kind_of, thing_described
 from conspectus.query.question.parts import connected_things
 from conspectus.query.question.question import open_question
 from conspectus.query.question.scope import ABOUT_THE_WHOLE, closeness_in_translation, closeness_to_whole
@@ -27,8 +27,6 @@ _FEW = 0.05
 _IN_MANY_LANGUAGES = 0.5
 """`ABOUT_THE_WHOLE` for the encoder of many languages: of 957 questions for facts (XQuAD in five languages, first
 questions to small folders) 99 in 100 are below .48, of the typical questions about a whole corpus one below .57."""
-_FACTS = frozenset({"when", "where", "who", "how many"})
-"""Kinds of questions that some passage answers, or none."""
 
 
 class Auto:
@@ -111,7 +109,7 @@ class Auto:
         typical = self._typical(question)
         nearest = self._nearest_passage(question)
         asked = asked_of(self._context, question)
-        is_whole = typical >= nearest and kind_of(question) not in _FACTS and not asked.numbers
+        is_whole = typical >= nearest and kind_of(question) not in FACTS and not asked.numbers
         if asked.by_many_languages:  # this encoder places questions near questions, and far from whole passages
             held = any(len(rows) for rows in open_question(self._context, question).terms.chunks)
             is_whole = is_whole and (typical >= _IN_MANY_LANGUAGES or not held)

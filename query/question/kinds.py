@@ -22,6 +22,9 @@ procedure. `why`: a reason. `how many`: a number or an amount. `definition`: wha
 `what`: a thing, with what or which. `other`: undecided, as in a claim or a list of words.
 """
 
+FACTS = frozenset({"when", "where", "who", "how many"})
+"""Kinds of questions that some passage answers, or none."""
+
 _LINE = re.compile(r"(?P<kind>[a-z ]+): (?P<pattern>.+)")
 
 

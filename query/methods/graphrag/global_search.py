@@ -29,6 +29,7 @@ from conspectus.query.answer_writing.context_windows import (
     passage_unit,
     shuffled,
 )
+from conspectus.query.answer_writing.extractive import quote_evidence
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
@@ -37,6 +38,7 @@ from conspectus.query.methods.graphrag.map_input import EveryPassage, LevelRepor
 from conspectus.query.methods.graphrag.map_step import Notes, material_of, take_notes
 from conspectus.query.methods.graphrag.overview.focus import QUOTED_WORDS, focused_themes, has_parts, is_focused
 from conspectus.query.methods.graphrag.overview.themes import Theme, themes
+from conspectus.query.question.kinds import FACTS, kind_of
 from conspectus.query.question.scope import LEAST_SUPPORT, closeness_to_whole, corpus_coverage, is_about_the_whole
 from conspectus.query.types import Answer, Answerer, Step
 from conspectus.query.types.answer import OVERVIEW
@@ -113,8 +115,8 @@ class ExtractiveGlobalSearch:
     async def answer(self, question: str) -> Answer:
         """Answer with statements of the most helpful reports or passages, one cited statement per line.
 
-        Questions about the corpus as a whole and questions that the documents cover are answered; for all others the
-        answer is an abstention.
+        Passages answer a fact as by any other method. Questions about the corpus as a whole and questions that the documents
+        cover are answered; for all others the answer is an abstention.
         """
         with assembling(question, self._name) as assembly:
             selected = await self._selector.select(question)
@@ -125,6 +127,10 @@ class ExtractiveGlobalSearch:
             places, scores = self._map(vector, selected.units)
             shown = zip(places[:_QUOTED_REPORTS].tolist(), scores.tolist(), strict=False)
             best = [ScoredUnit(selected.units[place], score) for place, score in shown]
+            found = replace(evidence(self._context, best), trace=selected.trace)
+            if found.passages and kind_of(question) in FACTS:
+                assembly.over(len(best), sum(each.unit.n_tokens for each in best))
+                return quote_evidence(assembly, self._context, found)
             reason, answerable = self._answerable(question)
             if told is not None:
                 reason, answerable = f"{reason}, but no part of them speaks of it", False

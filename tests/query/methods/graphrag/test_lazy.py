@@ -84,3 +84,11 @@ def test_tests_that_fail_lose_nothing_and_all_failing_is_told(isles: Context, tm
     failing = [rules()[0], Rule("I cannot.", TESTS), *rules()[2:]]
     with FakeServer(failing) as server, pytest.raises(Exception, match="names none of the items"):
         asked(isles, server, tmp_path)
+
+
+def test_a_fact_is_quoted_without_a_model(isles: Context) -> None:
+    answer = asyncio.run(METHODS["lazy"].answerer(isles).answer("Who directed Cold Harbour?"))
+    assert "Nadia Frey" in answer.text
+    assert len(answer.text.splitlines()) < 5
+    told = [line.rstrip("0123456789[]. ") for line in answer.text.splitlines()]
+    assert "Cold Harbour" not in told, "a title that the question names tells nothing"
