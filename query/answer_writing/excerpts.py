@@ -75,6 +75,9 @@ _ORDER = regex.compile(
     |\b(?:as\ an?\ (?:ai|assistant|llm|language\ model|chatbot)|als\ (?:ki|sprachmodell)
      |en\ tant\ qu['’](?:ia|assistant)|como\ (?:ia|asistente|modelo\ de\ lenguaje))\b[^.!?\n]{0,20}
      \b(?:you|must|du|sie|muss\w*|müss\w*|tu|vous|dois|devez|debes?|tienes)\b
+    |\b(?:ai|llms?|chatbots?|language\ models?)(?:\ (?:assistants?|agents?|models?|systems?))?
+     \ (?:must|should|shall|have\ to)\ (?:say|answer|tell|reply|respond)\b
+    |\b(?:ki|chatbots?|sprachmodelle)(?:-\w+)?\ (?:müssen|sollen)\b[^.!?\n]{0,80}\b(?:sagen|antworten)\b
     |\b(?:in\ every\ answer|tell\ the\ user|never\ mention\ this|do\ not\ mention\ this)\b
     |\b(?:rules?|notes?|instructions?|orders?|messages?|attention|notice)\ (?:for|to)\ (?:all\ |any\ |the\ )*
      (?:ai|llms?|language\ models?|assistants?|chatbots?|bots?|agents?)\b

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import regex
+from conspectus.query.methods.complete.conditions import TESTS
 from conspectus.query.methods.complete.question_words import (
     BEHIND,
     CHARACTER,
@@ -46,6 +47,7 @@ class Mark:
         days: A date.
         month: A month of no year, in English.
         named: Whether they name the set.
+        whole: Whether they are the whole name of what they name.
     """
 
     first: int
@@ -57,6 +59,7 @@ class Mark:
     days: Days | None = None
     month: str = ""
     named: bool = False
+    whole: bool = True
 
     @property
     def of_table(self) -> bool:
@@ -135,9 +138,11 @@ class Marker:
         if keys and self._tokens[first].startswith(JOINED):
             spoken |= known.get((f"{JOINED}{keys[0]}", *keys[1:]), frozenset())
         roles = spoken - _OF_COLUMNS
+        found = self._vocabulary.find(keys)
+        if self._table.kind == "statements" and found.named and roles and roles <= {*TESTS}:
+            return Mark(first, last, named=True)  # "after" of "is looked after by"
         if all(key in self._plain for key in keys) and (roles or text.islower()):
             return Mark(first, last, roles) if roles else None
-        found = self._vocabulary.find(keys)
         if roles and not found.whole:
             found = Found()
         columns = self._table.columns
@@ -148,7 +153,8 @@ class Marker:
             found = Found(columns=self._of_unit(text))
         if found.cells and len({column for column, _ in found.cells}) == 1:
             column = next(iter(found.cells))[0]
-            return Mark(first, last, column=column, cells=frozenset(code for _, code in found.cells))
+            own = frozenset(code for _, code in found.cells)
+            return Mark(first, last, column=column, cells=own, whole=found.whole)
         if found.columns and not found.cells:
             if len(found.columns) > 1:
                 between = self._table.kind == "statements"  # a word between two columns names the form
@@ -161,8 +167,8 @@ class Marker:
         if days := day_of(text):
             return Mark(first, last, days=days)
         if "month" in roles:
-            own = (self._language,)
-            return Mark(first, last, month=next(month for month in MONTHS if keys in words_of(month, own)))
+            languages = (self._language,)
+            return Mark(first, last, month=next(month for month in MONTHS if keys in words_of(month, languages)))
         if last - first <= 2 and number_in(number := self._without_counter(first, last), ".") is not None:
             return Mark(first, last, number=number)
         if roles:

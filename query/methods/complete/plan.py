@@ -65,7 +65,7 @@ _SETS = frozenset(
 )
 """Roles of words that mean a set."""
 _ASKING = frozenset(("count", "list", "which"))
-_UNSETTLED = frozenset(("unclear", "unsupported", "not"))
+_UNSETTLED = frozenset(("unclear", "unsupported", "not", "often"))
 """Roles of words that have to belong to something."""
 _PREPOSITIONS = frozenset(("since", "after", "before", "per"))
 """Roles of words that are other prepositions too: "desde", "nach", "voor", "by"."""
@@ -347,6 +347,13 @@ class _Reading:
         written = joined(self._tokens[place : place + 1])
         return not noun and written.islower() and any(keys_of(token) in before for token in self._tokens[:place])
 
+    def _is_participle(self, mark: Mark) -> bool:
+        """Return whether a mark is another form of its column's name right behind an auxiliary verb ("were rented")."""
+        own = set(keys_of(self._table.columns[mark.column or 0].name))
+        before = {keys_of(token) for token in self._tokens[max(0, mark.first - 1) : mark.first]}
+        behind = not before.isdisjoint(words_of("auxiliary column", (self._language,)))
+        return behind and own.isdisjoint(keys_of(self._tokens[mark.first]))
+
     def _names_many(self) -> bool:
         """Return whether rows are asked for by so many names that no word behind them has to be known."""
         named = Counter(mark.column for mark in self.marks if mark.cells)
@@ -358,7 +365,9 @@ class _Reading:
         """Return the place of the noun after "how many", which statements need not say ("pupils" who "sing alto")."""
         if self._table.kind != "statements" or not any(mark.cells or mark.is_value for mark in self.marks):
             return -1
-        return next((mark.last for mark in self.marks if "count" in mark.roles), -1)
+        count = next((mark.last for mark in self.marks if "count" in mark.roles), len(self._tokens))
+        places = range(count, len(self._tokens))  # "how many of the pupils"
+        return next((place for place in places if not self._plain.issuperset(keys_of(self._tokens[place]))), -1)
 
     def _own_sets(self) -> set[str]:
         """Return the roles of words that mean the rows of the set."""
@@ -408,9 +417,10 @@ class _Reading:
         spoken = {place for mark in self.marks if mark.roles for place in range(mark.first, mark.last)}
         left = [token for place, token in enumerate(self._tokens) if place not in spoken]
         wanted = tuple(token for token in left if set(keys_of(token)) - self._plain)
-        if "count" not in self._roles and (clock := _CLOCK.search(joined(self._tokens))):
+        counts, roles = not self._roles.isdisjoint(("count", "often")), self._roles - {"often"}
+        if not counts and (clock := _CLOCK.search(joined(self._tokens))):
             return Plan(self._table, "list", mentions=(clock[0].replace(" ", ":"),), matched=1)
-        if "count" not in self._roles or len(wanted) < 2 or self._roles & {*_UNSETTLED, *BEST, "sum", "mean"}:
+        if not counts or len(wanted) < 2 or roles & {*_UNSETTLED, *BEST, "sum", "mean"}:
             raise Unclear("which lines are counted, is not clear")
         return Plan(self._table, "count", mentions=wanted, matched=len(wanted))
 
@@ -425,7 +435,8 @@ class _Reading:
         numeric = set(self._measured())
         measures = list(dict.fromkeys(mark.column for mark in mentioned if mark.column in numeric))
         given = {each.column for each in conditions}  # "Who has the slot at 14:48?" does not ask for the slot
-        labels = list(dict.fromkeys(mark.column for mark in mentioned if mark.column not in numeric | given))
+        nouns = (mark for mark in mentioned if not self._is_participle(mark))
+        labels = list(dict.fromkeys(mark.column for mark in nouns if mark.column not in numeric | given))
         unused = [mark for mark in self.marks if mark.first not in self._used or mark.of_table]
         bests = list(dict.fromkeys(role for mark in unused for role in BEST if role in mark.roles))
         best = bests[0] if bests else ""
@@ -552,6 +563,12 @@ class _Reading:
         word = "" if noun is None else joined(self._tokens[noun.first : noun.last])
         if noun is not None and noun.cells and is_unit(word):  # "hours" of "hour of the day"
             raise Unclear(f"what {word!r} counts, is not clear")
+        if noun and table.kind == "statements":
+            follows = noun.first == count.last
+            if follows and noun.column in measures and table.columns[noun.column or 0].name.endswith("…"):
+                return replace(plan, operation="count", target=noun.column)  # "lockers", each with a number behind it
+            if not noun.whole or (measures and not follows):
+                raise Unclear("what is counted, is not clear")  # "attempts" of "fetch: attempts"
         if noun is None and not things:
             raise Unclear("what is counted, is not clear")
         of_readings = "readings" in things

@@ -28,7 +28,7 @@ from conspectus.storage.structure.mail_threads import is_message
 from conspectus.storage.structure.outline import outline
 from conspectus.storage.text.words import stem
 
-DOCUMENT, SHEET, SECTION, TITLE, SENDER, DATE = "document", "sheet", "section", "title", "sender", "date"
+DOCUMENT, SHEET, SECTION, TITLE, SENDER, DATE, STATE = "document sheet section title sender date state".split()
 """Names of columns that say where a row is, and of those of messages."""
 _OF_TABLES = (".csv", ".tsv", ".xlsx")
 _RARE = 3
@@ -443,7 +443,7 @@ def tasks(index: StoredIndex) -> Table:
     for document in index.each(Document):
         check()
         for found in _TASK.finditer(document.text):
-            cells = {"state": _STATES.get(found["state"], "under way"), DOCUMENT: document.title}
+            cells = {STATE: _STATES.get(found["state"], "under way"), DOCUMENT: document.title}
             rows.add(document.id, found.start("task"), found.end(), cells)
     return rows.table()
 

@@ -14,7 +14,7 @@ from conspectus.query.methods.complete.question_words import (
     keys_of,
     words_of,
 )
-from conspectus.query.methods.complete.sets import Table
+from conspectus.query.methods.complete.sets import STATE, Table
 from conspectus.storage.cancellation import check
 from conspectus.storage.text.analysis import stem_in_language
 from conspectus.storage.text.word_lists import cut_run
@@ -76,6 +76,7 @@ class Vocabulary:
         made = cls(language)
         most = _LONGEST_NAME if table.kind == "statements" else _LONGEST_CELL
         for at, column in enumerate(table.columns):
+            has_states = table.kind == "tasks" and column.name == STATE
             name = _APART.sub(" ", column.name)
             for form in (name, _UNIT.sub("", name)):
                 made._columns[made._stems(form)].add(at)
@@ -90,7 +91,7 @@ class Vocabulary:
                 continue
             for number, cell in enumerate(column.cells):
                 check()
-                for word in words_of(f"{cell}{OF_COLUMN}", (language,)) if table.kind == "tasks" else ():
+                for word in words_of(f"{cell}{OF_COLUMN}", (language,)) if has_states else ():
                     made._cells[made._stemmed(word)].add((at, number))
                 if len(stems := made._stems(cell)) <= (_MOST_CHARACTERS if CHARACTER.search(cell) else _LONGEST_CELL):
                     made._cells[stems].add((at, number))

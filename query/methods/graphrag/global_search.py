@@ -115,8 +115,8 @@ class ExtractiveGlobalSearch:
     async def answer(self, question: str) -> Answer:
         """Answer with statements of the most helpful reports or passages, one cited statement per line.
 
-        Passages answer a fact as by any other method. Questions about the corpus as a whole and questions that the documents
-        cover are answered; for all others the answer is an abstention.
+        Passages answer a fact as by any other method. Questions about the corpus as a whole and questions that the
+        documents cover are answered; for all others the answer is an abstention.
         """
         with assembling(question, self._name) as assembly:
             selected = await self._selector.select(question)

@@ -23,8 +23,10 @@ from conspectus.query.answer_writing.context_windows import (
 from conspectus.query.answer_writing.extractive import quote_evidence
 from conspectus.query.answering import ModelMethod, assembling
 from conspectus.query.context import Context, IndexRetriever
+from conspectus.query.methods.graphrag.global_search import open_level_search
 from conspectus.query.methods.graphrag.graph_tables import RecordUnits
 from conspectus.query.methods.graphrag.local_selection import LocalSelection, Ranked
+from conspectus.query.question.kinds import kind_of
 from conspectus.query.types import Answer, Evidence, ScoredReport, Step
 from conspectus.storage.text.tokens import count_each, count_tokens
 
@@ -221,12 +223,15 @@ def find_context(context: Context, question: str) -> LocalContext:
 class LocalSearch(ModelMethod):
     """Answers by local search over reports, records and passages of the linked entities.
 
-    With a model, one call reads the window; without one, the answer quotes sentences of the passages in it.
+    With a model, one call reads the window; without one, the answer quotes sentences of the passages in it, and a
+    question about the whole is answered as by global search: no sentence near its words is an overview.
     """
 
     async def answer(self, question: str) -> Answer:
         """Return the answer, with citations of sentences of the documents."""
         context = self._context
+        if self._model is None and kind_of(question) == "global":
+            return await open_level_search(self._name, context, None).answer(question)
         with assembling(question, self._name) as assembly:
             found = find_context(context, question)
             units = [scored.unit for scored in found.units]

@@ -32,6 +32,7 @@ DOCUMENTS = {
     "tramway.md": "# Tramway of Eastholm\n\nPoints are mended under Nadia Brook, the head of operations. "
     "Nadia Brook was born in 1971.\n",
     "sails.md": "Sails of the sloop.\n\n- [x] order thread\n- [ ] mend the spinnaker\n- [ ] measure the jib\n",
+    "bosun.md": "Work of the bosun.\n\n- [x] oil the winch\n- [ ] splice the halyard\n",
     "door.log": "".join(
         f"2025-02-17 08:{minute}:00 {what}\n"
         for minute, what in enumerate(
@@ -86,7 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Index:
         ("What are the outer skins of the two tents made of?", ["nylon", "cotton"], []),
         ("How far should the lamp hang?", ["18:24 Jo: The lamp hangs 10 cm"], []),
         ("What does prune delete?", ["def prune(folder, keep=6)", "Delete the oldest files"], []),
-        ("What tasks are still open?", ["spinnaker", "jib"], ["thread"]),
+        ("What tasks are still open?", ["spinnaker", "jib", "halyard"], ["thread", "winch"]),
     ],
 )
 def test_what_is_found_reaches_the_person(question: str, wanted: list[str], unwanted: list[str], folder: Index) -> None:
@@ -140,11 +141,13 @@ def test_what_is_said_of_another_name_is_no_answer(folder: Index) -> None:
 
 @pytest.mark.parametrize(("question", "told", "not_told"), [
     ("Which chores are still to be done?", ["spinnaker", "jib"], "thread"),
-    ("How many chores are done?", ["1 of 3"], "jib"),
+    ("How many chores are done?", ["2 of 5"], "jib"),
     ("Which vehicles may use the ramp?", ["cars, vans"], "lorries"),
     ("Which vehicles may not use the ramp?", ["lorries"], "cars"),
     ("What does a 409 mean?", ["waits for it"], "not found"),
     ("What happened at 22:43:57?", ["mains lost"], "part 1"),
+    ("How often did the login of user root fail?", ["3"], "user bo"),
+    ("Wie oft stand dort: login of user root failed?", ["3"], "user bo"),
     ("Which laboratories are accredited?", ["Hollis", "Clearbrook", "Sedgeley"], "Greywell"),
 ])  # fmt: skip
 def test_what_first_users_ask_of_lists_codes_and_times(

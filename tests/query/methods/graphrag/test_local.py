@@ -145,3 +145,10 @@ def test_without_a_model_the_best_passages_are_quoted(context: Context) -> None:
     assert found.evidence.reports
     assert [each.name for each in found.trace] == ["link", "context", "read"]
     assert 0 < found.usage.context_tokens <= context.settings.local_search.context_tokens
+
+
+def test_without_a_model_a_question_about_the_whole_is_answered_as_by_global_search(context: Context) -> None:
+    found = ask(context, "What are the main themes?")
+    assert found.method == "local:offline"
+    assert found.known
+    assert "link" not in [each.name for each in found.trace]
