@@ -17,6 +17,7 @@ from functools import cache
 from html import escape
 from itertools import pairwise
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import regex
@@ -47,13 +48,17 @@ _OF_PANDOC = [
     (re.compile(rule, re.M), by)
     for rule, by in (
         (r"^ {0,3}:::.*$|^(?:#|//)\|[ ].*$", ""),
-        (r'^ {0,3}[!?]{3}\+?[ ][\w-]+(?:[ ]"([^"\n]*)")?[ \t]*$', r"\1"),
+        (
+            r'^ {0,3}(?:[!?]{3}\+?[ ][\w-]+|={3}[!+]?(?=[ ]"))(?:[ ]"([^"\n]*)")?[ \t]*$((?:\n(?:[ ]{4}.*|[ \t]*)$)*)',
+            lambda found: f"{found[1] or ''}\n{dedent(found[2])}\n",
+        ),
+        (r"(?<![\w=])==(?=[^\s=])([^=\n]{1,300})(?<=\S)==(?![\w=])", r"\1"),
         (r"(?<!!)\[([^\[\]\n]{1,300})\]\{[.#][^{}\n]{1,200}\}", r"\1"),
         (r"(?<=[)`])\{(?:[.#][\w-]+|[\w-]+=[^{}\n]{1,100})(?:[ ][^{}\n]{0,200})?\}", ""),
         (r"^(#{1,6}[ ].*?)[ ]+\{[.#-][^{}\n]{0,200}\}[ ]*$", r"\1"),
     )
 ]
-"""Fenced divisions, options of cells, attributes of spans, links and headings, as Pandoc and Quarto write them."""
+"""Fenced divisions, options of cells, admonitions and tabs, highlights, attributes of spans, links and headings."""
 _NOT_SHOWN = re.compile(
     r"\{%-?\s*comment\b(?s:.{0,10000}?)endcomment\s*-?%\}|\{%[^{}]{1,300}%\}|\{\{[^{}]{1,500}\}\}|\{:[^{}\n]{1,200}\}|"
     r"!\[\[[^\[\]\n]{1,300}\]\]|%%(?s:.{0,10000}?)%%|\[\^[^\[\]\s]{1,80}\]:?|\[![A-Za-z]{1,30}\][-+]?"

@@ -47,7 +47,17 @@ _CLAUSE = regex.compile(
     regex.I,
 )
 _OWN_NUMBER = regex.compile(r"(?P<number>\d+(?:\.\d+)+)\s")
-_ADDRESS = regex.compile(r"(?<![\w.])(?P<above>\d+(?:\.\d+)*)(?:\.(?P<item>\d+)|\s?\((?P<item>[a-z])\))(?!\w|\.\d)")
+_PART = (
+    r"(?:absatz|abs\.|(?:sub)?paragraphs?|paras?\.?|subsection|alinéa|al\.|apartado|párrafo|comma|parágrafo|lid|ust\.?"
+    r"|ustęp\p{L}*|fıkra|част\p{L}|ч\.)"
+)
+_ADDRESS = regex.compile(
+    r"(?<![\w.])(?P<above>\d+(?:\.\d+)*)"
+    rf"(?:\.(?P<item>\d+)|\s?\((?P<item>[a-z]|\d+)\)|,?\s{_PART}\s?\(?(?P<item>\d+)\)?)(?!\w|\.\d)"
+    rf"|\b{_PART}\s?\(?(?P<item>\d+)\)?\s(?:of|von|des|der|de|del|du|di|da|do|van)\s"
+    r"[\p{L}'’§. ]{0,30}?(?P<above>\d+)\b",
+    regex.I,
+)
 _CODE = regex.compile(r"(?<![\w.])\d{3,5}(?![\w.]*\w)")
 _CODED = regex.compile(r"[-*+ ]*(?:\p{L}+ ){0,2}(?P<code>\d{3,5}) ?[:|–—-]")
 _MARK = regex.compile(r"\(?(\d+|[a-z])[.)]\s")

@@ -24,6 +24,8 @@ _LONGEST = 5
 _ASKING = frozenset("who whose what which where when how name".split())
 _AUXILIARY = frozenset("is was has are did do does".split())
 _NUMBER = "#"
+_IS_A = ("ist ein", "ist eine", "est un", "est une", "es un", "es una", "è un", "è una", "é um", "é uma", "is een")
+"""Labels of the relation of a thing to its class, of which the list drops the article."""
 
 _Phrase = tuple[str, ...]
 _Table = tuple[dict[_Phrase, str], ...]
@@ -90,8 +92,14 @@ def answer_word(english: str, language: str) -> str:
 
 
 def label_in_english(text: str, language: str) -> str:
-    """Return the words of a predicate's label in English, those that are not in the list as they are."""
+    """Return the words of a predicate's label in English, those that are not in the list as they are.
+
+    >>> label_in_english("est un", "fr"), label_in_english("né à", "fr")
+    ('is a', 'born in')
+    """
     found = words(text)
+    if " ".join(word.key for word in found) in _IS_A:
+        return "is a"
     glosses = _glosses(language, found, {})
     return " ".join(english for _, _, english in glosses if english) or text
 

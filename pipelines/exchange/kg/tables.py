@@ -28,12 +28,16 @@ FORMS = (
 )
 _WORDS = {
     "source": "source src sourceid sourcename sourcenode head headid headentity subject subjectid subj s from fromid "
-    "item fromnode fromnodeid start startid startnode node1 entity1 id1 :startid",
+    "item fromnode fromnodeid start startid startnode node1 entity1 id1 :startid subjekt sujet sujeto soggetto sujeito "
+    "onderwerp quelle origen von",
     "target": "target tgt targetid targetname targetnode tail tailid tailentity object objectid obj o t to toid tonode "
-    "tonodeid end endid endnode dst dest destination node2 entity2 id2 value :endid",
+    "tonodeid end endid endnode dst dest destination node2 entity2 id2 value :endid objekt objet objeto oggetto "
+    "voorwerp ziel destino nach naar",
     "relation": "relation relationid relationname relationtype relationship relationshiptype reltype predicate "
-    "predicateid pred property propertyid p r rel edge edgelabel edgetype verb interaction :type",
-    "weight": "weight weights w",
+    "predicateid pred property propertyid p r rel edge edgelabel edgetype verb interaction :type prädikat prédicat "
+    "predicado predicato predicaat beziehung relación relazione relação relatie",
+    "weight": "weight weights w gewicht poids peso",
+    "number": "nr no num nummer numéro número numero lfdnr row",
     "perhaps relation": "type label name kind",
     "id": "id key node nodeid item itemid entity entityid uri iri :id",
     "name": "name label title preflabel displayname fullname itemlabel entitylabel entityname",
@@ -42,6 +46,7 @@ _WORDS = {
 }
 _ROLES: Mapping[str, frozenset[str]] = {role: frozenset(words.split()) for role, words in _WORDS.items()}
 """What a column is for, by the word of its header."""
+_NUMBERED = _ROLES["id"] | _ROLES["number"]
 _ENDS = ("source", "relation", "target")
 _ONLY_WITH_RELATION = frozenset(("item", "value"))
 _NEO4J = re.compile(r"(.*):([A-Za-z_]+)(\[\])?(?:\(.*\))?", re.DOTALL)
@@ -233,7 +238,7 @@ class _Table:
         used = {self._weight, *self._label_of.values(), *(ends or ())}
         perhaps = _ROLES["perhaps relation"] if ends and ends[1] is None else frozenset()
         self._perhaps = [place for place, column in enumerate(columns) if column.word in perhaps]
-        ignored = {place for place, column in enumerate(columns) if column.word in _ROLES["id"] or not column.name}
+        ignored = {place for place, column in enumerate(columns) if column.word in _NUMBERED or not column.name}
         self._qualifiers = [
             (place, column.name)
             for place, column in enumerate(columns)

@@ -51,6 +51,8 @@ DOCUMENTS = {
             ]
         ],
     }),
+    "berth.md": "# Berth contract\n\n## § 2 Term\n\n(1) It begins on 1 May.\n\n(2) It ends after nine weeks.\n\n"
+    "## § 3 Fee\n\n(1) The fee is due on Monday.\n\n(2) § 2 (1) does not hold for guests.\n",
     "ramp.txt": "Vehicles allowed on the ramp: cars, vans.\nVehicles not allowed on the ramp: lorries.\n",
     "api.md": "# Tool library\n\nResponse 404: The tool is not found\n\nResponse 409: Another member waits for it\n",
     "power.log": "Nov 4 22:01:15 vault job ledger part 1 stored\nNov 4 22:43:57 upsd mains lost, on battery\n",
@@ -142,6 +144,8 @@ def test_what_is_said_of_another_name_is_no_answer(folder: Index) -> None:
 @pytest.mark.parametrize(("question", "told", "not_told"), [
     ("Which chores are still to be done?", ["spinnaker", "jib"], "thread"),
     ("How many chores are done?", ["2 of 5"], "jib"),
+    ("What does § 2 paragraph 2 of the berth contract say?", ["nine weeks"], "guests"),
+    ("Was steht in Absatz 2 von § 3 (berth contract)?", ["does not hold for guests"], "weeks"),
     ("Which vehicles may use the ramp?", ["cars, vans"], "lorries"),
     ("Which vehicles may not use the ramp?", ["lorries"], "cars"),
     ("What does a 409 mean?", ["waits for it"], "not found"),

@@ -117,6 +117,18 @@ def test_relations_with_labels_of_another_language(tmp_path: Path) -> None:
     assert answer(graph, "Was ist der neueste Film von Ada Mirren?") == {"Salzpfannen"}
 
 
+def test_classes_and_measures_with_labels_of_another_language(tmp_path: Path) -> None:
+    huts = (("Refuge Gris", "92", "Odile"), ("Refuge Vert", "31", "Ada"), ("Refuge Noir", "47", "Yves"))
+    graph = made_up.build(tmp_path, [
+        *((hut, relation, value) for hut, length, keeper in huts
+          for relation, value in (("est_un", "refuge"), ("longueur_m", length), ("gardien", keeper))),
+        ("Ada", "né_à", "Bern"), ("Yves", "est_un", "guide"),
+    ])  # fmt: skip
+    assert answer(graph, "Combien de refuges y a-t-il ?") == 3
+    assert answer(graph, "Qui garde le Refuge Vert ?") == {"Ada"}
+    assert answer(graph, "Quel refuge est le plus long, le Refuge Vert ou le Refuge Noir ?") == {"Refuge Noir"}
+
+
 @pytest.mark.parametrize(
     ("question", "expected"),
     [

@@ -47,6 +47,10 @@ FORMS: dict[str, tuple[Mapping[str, str | bytes], set[tuple[str, str, str]]]] = 
         {"a.csv": "id;Subject;Predicate;Object\r\n1;Ada;employs;Bob\r\n2;Bob;knows;Cleo\r\n".encode("utf-16")},
         WORK,
     ),
+    "German headers with numbered rows": (
+        {"a.csv": "Nr.;Subjekt;Prädikat;Objekt\n1;Ada;employs;Bob\n2;Bob;knows;Cleo\n".encode("cp1252")},
+        WORK,
+    ),
     "code page 1252": (
         {"a.csv": "from,to\nMüller,Château Élysée\n".encode("cp1252")},
         {("Müller", "connected to", "Château Élysée")},
