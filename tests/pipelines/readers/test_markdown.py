@@ -128,7 +128,10 @@ def test_a_number_of_front_matter_is_said_where_its_name_is_in_words(tmp_path: P
         ("One. {% comment %} a secret {% endcomment %}Two.", "One. Two."),
         ("3. Never close it. {: .steps}", "3. Never close it."),
         ("Write `{{ page.title }}` for the title.", "Write {{ page.title }} for the title."),
-        ('!!! danger "Take care"\n\n    Never ==touch== it.\n\n    - a\n\nDone.', "Take care Never touch it. - a Done."),
+        (
+            '!!! danger "Take care"\n\n    Never ==touch== it.\n\n    - a\n\nDone.',
+            "Take care Never touch it. - a Done.",
+        ),
         ('=== "Linux"\n\n    Run one.\n\n=== "Windows"\n\n    Run two.', "Linux Run one. Windows Run two."),
     ],
 )
