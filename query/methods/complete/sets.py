@@ -139,7 +139,7 @@ class Table:
         """Whether the numbers of each column name things (an order, a year): they are not added."""
         found = []
         for at, (column, numbers) in enumerate(zip(self.columns, self.numbers, strict=True)):
-            named = has_word(column.name, "key")
+            named = has_word(column.name, "key") and not has_word(column.name, "per")  # "price per day"
             whole = [number for number in numbers.of if number is not None] if numbers and not numbers.places else []
             counts_up = len(whole) == len(self) > 2 and whole == sorted(whole) and whole[-1] - whole[0] < 3 * len(self)
             found.append(bool(whole) and (named or (at == 0 and counts_up)))

@@ -12,6 +12,7 @@ from conspectus.query.methods.complete.question_words import (
     OF_COLUMN,
     is_character,
     keys_of,
+    small_words,
     words_of,
 )
 from conspectus.query.methods.complete.sets import STATE, Table
@@ -64,6 +65,8 @@ class Vocabulary:
     language: str
     _cells: defaultdict[Key, set[Cell]] = field(default_factory=lambda: defaultdict(set))
     _columns: defaultdict[Key, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _in_any_order: defaultdict[Key, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """The columns by the words of names of several, sorted: "Summer per day" is also "per day in summer"."""
     _parts_of_cells: defaultdict[Key, set[Cell]] = field(default_factory=lambda: defaultdict(set))
     _parts_of_columns: defaultdict[Key, set[int]] = field(default_factory=lambda: defaultdict(set))
     _names: set[Key] = field(default_factory=set)
@@ -82,6 +85,7 @@ class Vocabulary:
                 made._columns[made._stems(form)].add(at)
             for part in made._parts(_UNIT.sub("", name)):
                 made._parts_of_columns[part].add(at)
+            made._in_any_order[made._content(keys_of(name))].add(at)
             called = [*_called(column.cells)] if column.cells else []
             called += [column.name] if table.kind == "definitions" and column.name in KINDS else []
             for word in (word for role in called for word in words_of(f"{role}{OF_COLUMN}", (language,))):
@@ -113,6 +117,8 @@ class Vocabulary:
             return Found(frozenset(cells), frozenset(columns), stems in self._names)
         if columns := self._parts_of_columns.get(stems, ()):
             return Found(columns=frozenset(columns))
+        if len(content := self._content(keys)) > 1 and (columns := self._in_any_order.get(content, ())):
+            return Found(columns=frozenset(columns))
         if cells := self._parts_of_cells.get(stems, ()):
             return Found(frozenset(cells), whole=False)
         if len(stems) != 1:
@@ -125,6 +131,12 @@ class Vocabulary:
         for part, columns in self._parts_of_columns.items():
             if _is_form(stem, *part):
                 yield from columns
+
+    def _content(self, keys: Key) -> Key:
+        """Return the words of a phrase that are no small words, sorted; none if it ends in one, or says "not"."""
+        small = small_words(self.language)
+        told = words_of("not", (self.language,)).isdisjoint(zip(keys)) and keys and keys[-1] not in small
+        return tuple(sorted(self._stemmed(tuple(key for key in keys if key not in small)))) if told else ()
 
     def _stems(self, text: str) -> Key:
         return self._stemmed(keys_of(text))

@@ -331,3 +331,18 @@ def test_a_table_is_asked_by_what_its_names_say(tmp_path: Path) -> None:
         "How many ladders were stolen in the Town in summer?": "",
     }
     assert {question: ask(context, question).span for question in asked} == asked
+
+
+def test_columns_are_named_in_any_order_and_numbers_of_things_are_counted(tmp_path: Path) -> None:
+    fees = "Marina;Boat;Summer per day;Winter per day\nOre;Canoe;9;5\nPell;Canoe;8;6\nOre;Barge;47;9\nPell;Barge;52;8\n"
+    (tmp_path / "fees.csv").write_text(fees, "utf-8")
+    owners = {107: "Ada", 170: "Bea", 132: "Cleo", 104: "Dora"}
+    (tmp_path / "hall.txt").write_text("".join(f"Locker {n} belongs to {who}.\n" for n, who in owners.items()), "utf-8")
+    for boat, who in {"Ibis": "Ruth", "Knot": "Saul", "Rook": "Ruth", "Tern": "Hana", "Wren": "Ruth"}.items():
+        (tmp_path / f"{boat}.txt").write_text(f"{boat} is looked after by {who}.\n", "utf-8")
+    context = indexed(tmp_path, tmp_path)
+    assert ask(context, "Which marina is the most expensive for a barge per day in summer?").span == "Pell"
+    assert "Summer per day: 52" in ask(context, "What is the most expensive barge per day in summer?").text
+    assert ask(context, "How many lockers are there?").span == "4"
+    assert "513" not in ask(context, "How many people have a locker?").text, "numbers of lockers are not added"
+    assert ask(context, "How many of the boats does Ruth look after?").span == "3"
