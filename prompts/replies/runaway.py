@@ -7,7 +7,7 @@ import re
 from collections import deque
 from typing import Literal
 
-from conspectus.prompts.replies.thinking import ThinkingStream
+from conspectus.prompts.replies.thinking import AnswerLength
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+")
 _NUMBER_OF_A_LINE = re.compile(r"^\W*\d{1,4}[.):\]]", re.MULTILINE)
@@ -53,7 +53,7 @@ class Runaway:
 
     def __init__(self, longest: int) -> None:
         self._left = longest
-        self._thinking = ThinkingStream()
+        self._answer = AnswerLength()
         self._waiting = ""
         self._grams: dict[tuple[str, ...], int] = {}
         self._last: deque[str] = deque(maxlen=_GRAM)
@@ -69,7 +69,7 @@ class Runaway:
         self._waiting += piece
         if len(self._waiting) < _AT_ONCE:
             return ""
-        self._left -= len(self._thinking.take(self._waiting[self._taken :]))
+        self._left -= self._answer.take(self._waiting[self._taken :])
         if self._left < 0:
             return "length"
         cut = max(self._waiting.rfind(" "), self._waiting.rfind("\n")) + 1 or len(self._waiting)
