@@ -64,7 +64,11 @@ def test_other_text_stays(text: str) -> None:
 
 def test_the_characters_of_an_answer_that_arrives_are_counted() -> None:
     thought = "I need to find the mill. " * 40
-    for begin in (f"<think>{thought}</think>", f"Okay, {thought}</think>", f"[THINK]{thought}[/THINK]<think>So</think>"):
+    for begin in (
+        f"<think>{thought}</think>",
+        f"Okay, {thought}</think>",
+        f"[THINK]{thought}[/THINK]<think>So</think>",
+    ):
         assert length(begin + ANSWER, len(begin + ANSWER)) == len(ANSWER)
         assert length(begin + ANSWER, 80) <= len(ANSWER)
         assert length(begin, 80) == 0
