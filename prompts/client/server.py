@@ -137,12 +137,10 @@ class ModelServer:
     async def send(self, call: Call[Value]) -> Value:
         """Return the value of the reply to a call, after as many attempts as the address allows.
 
-        After the first piece of a stream that somebody reads there is no further attempt.
-
         Raises:
             ModelRefused: The server refuses the call.
             TimedOut: A stream does not go on.
-            ModelUnavailable: There was no reply, or the stream broke off.
+            ModelUnavailable: There was no reply.
         """
         for attempt in count(1):
             try:
@@ -209,8 +207,6 @@ class ModelServer:
                 return streamed.body()
             except stream_errors() as error:
                 why = self._redacted(f"{self.address.shown} broke off: {error}")
-                if streamed.is_shown:
-                    raise ModelUnavailable(why) from error
                 # llama.cpp's calls share one context, which several together may fill though each fits.
                 raise TryAgain(why, taken=True, busy=_FULL in str(error)) from error
 
