@@ -125,7 +125,7 @@ class ModelClient:
         """Remember a reply as the one to this request, replacing the remembered one."""
         if self._memo:
             key = self._prepared(request).key
-            await run_on_call_loop(self._memo.put(key, reply, _sources(request), replaces=True))
+            await run_on_call_loop(self._memo.replace(key, reply, _sources(request)))
 
     def capabilities(self, model: str) -> Capabilities:
         """Return what is known so far of the capabilities of a model's server."""

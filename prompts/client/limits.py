@@ -21,7 +21,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 _MARGIN = 1.01
 """Windows are lengthened by this factor: what left ours may still count in the server's."""
@@ -96,13 +96,8 @@ class Slot:
         self._tokens.correct(self._n_tokens, 0)
 
 
-@dataclass(order=True, slots=True)
-class _Waiting:
-    """A waiting call; the most often rejected come first, then the earliest."""
-
-    rank: tuple[int, int]
-    tokens: float = field(compare=False)
-    turn: "asyncio.Future[Slot]" = field(compare=False)
+_Waiting = tuple[int, int, float, asyncio.Future[Slot]]
+"""A waiting call: how often it was rejected, below zero; its number; its tokens. The least is the next."""
 
 
 class RateLimiter:
@@ -172,7 +167,7 @@ class RateLimiter:
 
     async def _turn(self, tokens: float, rejections: int) -> Slot:
         turn: asyncio.Future[Slot] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, _Waiting((-rejections, next(self._order)), tokens, turn))
+        heapq.heappush(self._waiting, (-rejections, next(self._order), tokens, turn))
         self._admit()
         try:
             return await turn
@@ -189,20 +184,20 @@ class RateLimiter:
             self._timer.cancel()
             self._timer = None
         while self._waiting:
-            first = self._waiting[0]
-            if first.turn.done():  # cancelled while it waited
+            _, _, tokens, turn = self._waiting[0]
+            if turn.done():  # cancelled while it waited
                 heapq.heappop(self._waiting)
                 continue
             if self.in_flight >= max(1, int(self._cap)):
                 return  # checked again when a slot is returned
             now = self._clock()
-            free = max(self._gate, self._requests.free_at(1, now), self._tokens.free_at(first.tokens, now))
+            free = max(self._gate, self._requests.free_at(1, now), self._tokens.free_at(tokens, now))
             if free > now:
                 self._timer = asyncio.get_running_loop().call_later(free - now, self._admit)
                 return
             heapq.heappop(self._waiting)
             self.in_flight += 1
-            first.turn.set_result(Slot(self._requests, self._tokens, first.tokens, now))
+            turn.set_result(Slot(self._requests, self._tokens, tokens, now))
 
 
 def _count(header: str | None) -> float | None:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from conspectus.prompts.language_model import Message
 from conspectus.storage.errors import BudgetReached, SettingsError
@@ -52,6 +52,9 @@ class Spending:
     cost: float | None = 0.0
     estimated: bool = False
     reasoning_tokens: int = 0
+
+
+_COUNTS = tuple(each.name for each in fields(Spending) if each.type is int)
 
 
 class Meter:
@@ -101,18 +104,9 @@ def _sum(first: Spending, second: Spending) -> Spending:
     # Without tokens there is no cost, whatever the price.
     costs = [spent.cost for spent in (first, second) if spent.prompt_tokens or spent.completion_tokens]
     known = [dollars for dollars in costs if dollars is not None]
-    return replace(
-        first,
-        calls=first.calls + second.calls,
-        attempts=first.attempts + second.attempts,
-        remembered=first.remembered + second.remembered,
-        prompt_tokens=first.prompt_tokens + second.prompt_tokens,
-        completion_tokens=first.completion_tokens + second.completion_tokens,
-        unconfirmed_tokens=first.unconfirmed_tokens + second.unconfirmed_tokens,
-        cost=sum(known) if len(known) == len(costs) else None,
-        estimated=first.estimated or second.estimated,
-        reasoning_tokens=first.reasoning_tokens + second.reasoning_tokens,
-    )
+    counts = {name: getattr(first, name) + getattr(second, name) for name in _COUNTS}
+    whole = sum(known) if len(known) == len(costs) else None
+    return replace(first, **counts, cost=whole, estimated=first.estimated or second.estimated)
 
 
 _METERS: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
