@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from typing import Any
@@ -251,19 +251,11 @@ class EndpointEmbedder(EmbedsQuestions):
 
     def _spending(self, call: Call[EmbeddingReply], reply: EmbeddingReply | None, n_bytes: int) -> Spending:
         unconfirmed = call.unconfirmed * n_bytes
+        spent = Spending(STEP, self._embedding.model, attempts=call.attempts, unconfirmed_tokens=unconfirmed)
         if reply is None:
-            return Spending(STEP, self._embedding.model, attempts=call.attempts, unconfirmed_tokens=unconfirmed)
+            return spent
         tokens = n_bytes // _BYTES_PER_TOKEN if reply.tokens is None else reply.tokens
-        return Spending(
-            STEP,
-            self._embedding.model,
-            calls=1,
-            attempts=call.attempts,
-            prompt_tokens=tokens,
-            unconfirmed_tokens=unconfirmed,
-            cost=self._cost(tokens),
-            estimated=reply.tokens is None,
-        )
+        return replace(spent, calls=1, prompt_tokens=tokens, cost=self._cost(tokens), estimated=reply.tokens is None)
 
 
 def _is_too_much(error: ModelRefused) -> bool:

@@ -244,8 +244,8 @@ def _triples(block: str) -> Iterator[tuple[str, str, str]]:
         told = told or [
             parts for found in _BRACKETED.finditer(line) if len(parts := _PARTS.split(found["inside"], maxsplit=2)) == 3
         ]
-        for parts in told or [_STRONG_PARTS.split(line.strip(" |"))]:
-            bare = [" ".join(_OUTER.sub("", part.replace("\\", "").strip(" -*•")).split()) for part in parts]
+        for each in told or [_STRONG_PARTS.split(line.strip(" |"))]:
+            bare = [" ".join(_OUTER.sub("", part.replace("\\", "").strip(" -*•")).split()) for part in each]
             if len(bare) == 3 and all(re.search(r"\w", part) for part in bare):
                 yield bare[0], bare[1], bare[2]
 
