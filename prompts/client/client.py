@@ -91,9 +91,8 @@ class ModelClient:
         )
         form = settings.structured_output
         self._extra = json.dumps(settings.extra, sort_keys=True) if settings.extra else ""
-        self._capabilities = dict.fromkeys(
-            models, Capabilities("json_schema" if form == "auto" else form, extra=self._extra)
-        )
+        first = Capabilities("json_schema" if form == "auto" else form, extra=settings.extra)
+        self._capabilities = dict.fromkeys(models, first)
         self._rates: dict[tuple[str, str], TokenRate] = defaultdict(TokenRate)
         self._running: SingleFlight[Reply] = SingleFlight()
         self._memo_error: IndexUnusable | None = None
