@@ -17,9 +17,8 @@ import asyncio
 import heapq
 import itertools
 import math
-import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -108,7 +107,6 @@ class RateLimiter:
         requests_per_minute: Most requests in a window; None to learn it from the server.
         tokens_per_minute: Most tokens in a window; None to learn it from the server.
         window: Seconds in a "minute"; tests shorten it.
-        clock: Returns seconds.
     """
 
     def __init__(
@@ -118,7 +116,6 @@ class RateLimiter:
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         window: float = 60.0,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most = concurrency
         self._cap = float(concurrency)
@@ -126,7 +123,6 @@ class RateLimiter:
         self._requests = SlidingWindow(requests_per_minute, window)
         self._tokens = SlidingWindow(tokens_per_minute, window)
         self._gate = 0.0
-        self._clock = clock
         self._waiting: list[_Waiting] = []
         self._order = itertools.count()
         self._timer: asyncio.TimerHandle | None = None
@@ -159,7 +155,7 @@ class RateLimiter:
 
     def back_off(self, wait: float | None) -> None:
         """Report that the server rejected a call: wait `wait` seconds (None: unnamed), then allow fewer in flight."""
-        now = self._clock()
+        now = asyncio.get_running_loop().time()
         if now >= self._gate:  # one reaction per burst
             self._rejected_at = self.in_flight
             self._cap = max(1.0, min(self._cap, self.in_flight / 2))
@@ -190,7 +186,7 @@ class RateLimiter:
                 continue
             if self.in_flight >= max(1, int(self._cap)):
                 return  # checked again when a slot is returned
-            now = self._clock()
+            now = asyncio.get_running_loop().time()
             free = max(self._gate, self._requests.free_at(1, now), self._tokens.free_at(tokens, now))
             if free > now:
                 self._timer = asyncio.get_running_loop().call_later(free - now, self._admit)
