@@ -224,23 +224,17 @@ def _read(kind: str, body: str, *, may_go_on: bool, last: bool) -> Record | str:
         end = bracket.start()
         line_end = _LINE_ENDS.match(body, bracket.end())
         # A reply that was cut off may have continued after this bracket.
-        ends = line_end and not (last and may_go_on and "\n" not in line_end[0]) and _is_whole(kind, body[:end])
+        ends = line_end and not (last and may_go_on and "\n" not in line_end[0]) and _is_whole(body[:end])
         if ends or _FOLLOWED.match(body, bracket.end()):
             return reader(_fields(body[:end]))
     return _NOT_CLOSED if last or ")" not in body else reader(_fields(body[: body.rindex(")")]))
 
 
-def _is_whole(kind: str, inside: str) -> bool:
+def _is_whole(inside: str) -> bool:
     """Return whether the fields before a bracket are a complete record, so that it may be the closing one."""
-    if inside.count("(") != inside.count(")"):
-        return False
-    fields = [field.strip() for field in _FIELD.split(inside)]
-    final = fields[-1]
-    if not fields[0].startswith(_MARKS):
-        return True
-    if kind.startswith("relation") and len(fields) in (4, 5) and not final.startswith(_MARKS):
-        return True  # a strength
-    return len(final) > 1 and final.startswith(_MARKS) and final.endswith(_MARKS)
+    final = _FIELD.split(inside)[-1].strip()
+    is_open = final.startswith(_MARKS) and not (len(final) > 1 and final.endswith(_MARKS))
+    return inside.count("(") == inside.count(")") and not is_open
 
 
 def _fields(body: str) -> list[str]:
