@@ -14,6 +14,7 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +45,6 @@ class _Waiting:
     model: str
     line: str
     known: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class TakenBack:
-    """How many replies were found, how many requests have failed so far, and how many results match no request."""
-
-    replies: int = 0
-    failed: int = 0
-    unknown: int = 0
 
 
 @dataclass(slots=True)
@@ -111,19 +103,17 @@ class Outbox:
         requests.mkdir(parents=True, exist_ok=True)
         known = self._known() | {each.key: each.known for each in self._waiting.values()}
         write_whole(self.folder / _KNOWN, "".join(f"{json.dumps(known[key])}\n" for key in sorted(known)))
-        groups: defaultdict[tuple[str, str], list[_Waiting]] = defaultdict(list)
-        for each in self._waiting.values():
-            groups[each.step, each.model].append(each)
+        waiting = sorted(self._waiting.values(), key=lambda each: (each.step, each.model, each.key))
         files = []
-        for (step, _), group in sorted(groups.items()):
-            for part in _parts(sorted(group, key=lambda each: each.key)):
+        for (step, _), group in groupby(waiting, key=lambda each: (each.step, each.model)):
+            for part in _parts(group):
                 file = requests / f"{step}-{digest(*(each.key for each in part))[:12]}.jsonl"
                 write_whole(file, "".join(f"{each.line}\n" for each in part))
                 files.append(file)
         self._waiting.clear()
         return files
 
-    def take_back(self, *, retry: bool = False) -> TakenBack:
+    def take_back(self, *, retry: bool = False) -> None:
         """Store the replies in the output files of the folder, and warn of failed requests that are written again.
 
         Of several results of a request a reply counts, the first one by file name.
@@ -163,7 +153,6 @@ class Outbox:
         }
         self._model_of = {key: str(known[key]["model"]) for key in self._refused}
         self._warn([text for key, text in failed.items() if key in lost and not self._final(key)], unknown)
-        return TakenBack(len(rows), len(lost), unknown)
 
     def _warn(self, failed: Sequence[str], unknown: int) -> None:
         if failed:
