@@ -133,14 +133,12 @@ class ModelClient:
     async def _complete(self, request: Request, record: Recording) -> Reply:
         """Return the remembered reply, or that of the server."""
         call = self._prepared(request)
-        reply = await self._memo.get(call.key) if self._memo and not request.fresh else None
-        if reply is not None:
-            self._account(Spending(request.step, call.model, remembered=1), record)
-        else:
+        reply, is_own = await self._memo.get(call.key) if self._memo and not request.fresh else None, False
+        if reply is None:
             key = f"{call.key} fresh" if request.fresh else call.key
             reply, is_own = await self._running.get(key, lambda: self._fetch(call, record))
-            if not is_own:
-                self._account(Spending(request.step, call.model, remembered=1), record)
+        if not is_own:
+            self._account(Spending(request.step, call.model, remembered=1), record)
         return reply
 
     async def _fetch(self, prepared: "_Prepared", record: Recording) -> Reply:
