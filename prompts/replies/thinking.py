@@ -16,19 +16,23 @@ _TAGS = (
 )
 _OPENS = (
     rf"<(?:{_TAGS})(?:\s[^<>]{{0,60}}+)?>|\[THINK\]|◁think▷|<\|channel\|>\s*+(?:analysis|commentary)|"
-    r"<\|channel>\s*+thought|<unused94>|<\|START_THINKING\|>|<\|begin_of_thought\|>|(?-i:\banalysis(?=[A-Z]))|"
-    r"Here(?: is|'s) my thought process:"
+    r"<\|channel>\s*+thought|<unused94>|<\|START_THINKING\|>|<\|begin_of_thought\|>"
 )
 _CLOSES = (
     rf"</(?:{_TAGS})>|\[/THINK\]|◁/think▷|<\|channel\|>\s*+final(?:[^<]|<\|constrain\|>){{0,120}}+<\|message\|>|"
-    r"<channel\|>|<unused95>|<\|END_THINKING\|>|<\|end_of_thought\|>|(?-i:assistantfinal(?!ly))|"
-    r"(?m:^)Here(?: is|'s) my response:"
+    r"<channel\|>|<unused95>|<\|END_THINKING\|>|<\|end_of_thought\|>"
 )
 _TOP = re.compile(rf"\s*(?:(?:<\|start\|>)?assistant)?(?:{_OPENS})", re.IGNORECASE)
 _TAIL = re.compile(_CLOSES, re.IGNORECASE)
 ANY_MARK = re.compile(f"{_OPENS}|{_CLOSES}", re.IGNORECASE)
 """Where thinking begins or ends."""
 _END_OF_TURN = re.compile(r"<\|(?:end|return|call|start)\|>")
+_IN_WORDS = re.compile(
+    r"\s*(?:analysis(?=[A-Z])(?:.*?(assistant\s?final)(?!ly))?|"
+    r"Here(?: is|'s) my thought process:(?:.*?(Here(?: is|'s) my response:))?)",
+    re.DOTALL,
+)
+"""Thinking whose marks are words, and its end if there is one."""
 _ALOUD = re.compile(
     r"\s*(?:(?:okay|ok|alright|all right)[,.]? "
     r"(?:so|let|let['’]s|I|I['’]m|we|the (?:user|question)|this|first|now|what|looking)[ ,.]|"
@@ -76,8 +80,10 @@ def after_thinking(text: str) -> str | None:
     if _TOP.match(text) or not text.lstrip().startswith(("{", "[", "```", "~~~")):  # in JSON such a tag is content
         ends = [match.end() for match in _TAIL.finditer(text)]
         text = _START.sub("", _END_OF_TURN.split(text[ends[-1] :], maxsplit=1)[0]) if ends else text
-    if _TOP.match(text):
+    thought = _IN_WORDS.match(text)
+    if _TOP.match(text) or (thought and not any(thought.groups())):
         return None
+    text = text[thought.end() :] if thought else text
     over = _OVER.search(text)
     text = text[: over.start()] if over else text
     if wrapped := _WRAPPED.match(text):
@@ -113,7 +119,7 @@ class AnswerLength:
         """Return how many characters of a further piece belong to the answer, as far as is known."""
         text, at = self._tail + piece, len(self._tail)
         if self._thinks is None:
-            self._thinks = _ALOUD.match(text) is not None
+            self._thinks = _ALOUD.match(_START.sub("", text)) is not None
         for mark in ANY_MARK.finditer(text):
             self._thinks, at = not _TAIL.fullmatch(mark[0]), max(at, mark.end())
         self._tail = text[-_LONGEST_MARK:]
