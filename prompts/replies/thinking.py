@@ -60,7 +60,8 @@ _ENDS = (
 _NEXT_TURN = ("<|", "<start_of_turn>", "[INST]", "<s>", "<｜")
 _WRAPPERS = ("answer", "final_answer", "response", "output", "reply")
 """Tags that some models put around the whole answer."""
-_START = re.compile(rf"\A(?:\s*(?:{'|'.join(map(re.escape, _STARTS))}))+")
+_START = re.compile(rf"\A(?:\s*(?:{'|'.join(map(re.escape, _STARTS))}|(?i:{_CLOSES})))+")
+"""What stands before an answer; also the end of thinking that the prompt began, or that is empty."""
 _WRAPPED = re.compile(rf"\s*<({'|'.join(_WRAPPERS)})>")
 _LAST_WRAPPED = re.compile(r"<(answer|final_answer)>((?:(?!<\1>).)*)</\1>\s*\Z", re.DOTALL)
 _END = "|".join(map(re.escape, _ENDS))
@@ -76,14 +77,17 @@ def after_thinking(text: str) -> str | None:
     >>> after_thinking("<|im_start|>assistant\\n<answer>4</answer><|im_end|>").strip()
     '4'
     """
-    text = _START.sub("", text)
-    if _TOP.match(text) or not text.lstrip().startswith(("{", "[", "```", "~~~")):  # in JSON such a tag is content
+    bare = _START.sub("", text)
+    if _TOP.match(bare) or not bare.lstrip().startswith(("{", "[", "```", "~~~")):  # in JSON such a tag is content
         ends = [match.end() for match in _TAIL.finditer(text)]
-        text = _START.sub("", _END_OF_TURN.split(text[ends[-1] :], maxsplit=1)[0]) if ends else text
-    thought = _IN_WORDS.match(text)
-    if _TOP.match(text) or (thought and not any(thought.groups())):
+        bare = _END_OF_TURN.split(text[ends[-1] :], maxsplit=1)[0] if ends else bare
+    if thought := _IN_WORDS.match(bare):
+        if not any(thought.groups()):
+            return None
+        bare = bare[thought.end() :]
+    text = _START.sub("", bare)
+    if _TOP.match(text):
         return None
-    text = text[thought.end() :] if thought else text
     over = _OVER.search(text)
     text = text[: over.start()] if over else text
     if wrapped := _WRAPPED.match(text):

@@ -16,6 +16,7 @@ REPLIES = {
     "gemma": "<|channel>thought\nOne.<channel|>{}<end_of_turn>",
     "medgemma": "<unused94>thought\nOne.<unused95>{}",
     "mistral": "[THINK]One.[/THINK]{}</s>",
+    "mistral, opened by the template": "[/THINK]{}</s>",
     "command": "<|START_THINKING|>One.<|END_THINKING|><|START_RESPONSE|>{}<|END_RESPONSE|>",
     "open thoughts": "<|begin_of_thought|>x<|end_of_thought|>\n<|begin_of_solution|>{}<|end_of_solution|>",
     "granite": "Here is my thought process: one, two.\n\nHere is my response: {}",
