@@ -7,7 +7,8 @@ serves, then new requests use it; the old one is closed after its last request. 
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from conspectus.api import Index, open_index
@@ -60,7 +61,7 @@ class Version:
 class Served:
     """A served index, under the name that requests use."""
 
-    def __init__(self, name: str, place: str | Path, settings: Settings, *, leases: bool = True) -> None:
+    def __init__(self, name: str, place: str | Path, settings: Settings) -> None:
         """Open the current version in a folder or at a URL. Raises IndexUnusable if there is none."""
         self.name = name
         self.root = located(place)
@@ -68,7 +69,6 @@ class Served:
         self._looked = time.monotonic()
         self.ready = False
         self.settings = settings
-        self._leases = leases
         self._lock = threading.Lock()
         self._current = self._open()
 
@@ -120,23 +120,17 @@ class Served:
     def _open(self) -> Version:
         for _ in range(_TRIES):
             name = current_version(self.root)
-            lease = take_lease(self.root, name) if self._leases else None
-            try:
+            with ExitStack() as undo:
+                if lease := take_lease(self.root, name):
+                    undo.callback(lease.give_back)
                 index = open_index(self.root, self.settings)
-            except BaseException:
-                if lease:
-                    lease.give_back()
-                raise
-            if index.manifest.version == name:
-                return Version(index, lease)
-            if lease:
-                lease.give_back()
+                if index.manifest.version == name:
+                    undo.pop_all()
+                    return Version(index, lease)
         raise ConspectusError(f"{self.root} was republished repeatedly while it was being opened")
 
 
-def read_indexes(
-    arguments: Sequence[str], settings: Settings, default: Callable[[Path], str] = lambda path: path.stem
-) -> list[Served]:
+def read_indexes(arguments: Sequence[str], settings: Settings) -> list[Served]:
     """Open the indexes given as NAME=FOLDER or NAME=URL, or without NAME, which is then the stem of the folder.
 
     Raises:
@@ -147,7 +141,7 @@ def read_indexes(
     for argument in arguments:
         name, equals, folder = argument.partition("=")
         place = folder if equals else argument
-        name = name if equals else default(Path(place))
+        name = name if equals else Path(place).stem
         if not name or not all(sign.isascii() and (sign.isalnum() or sign in "._-") for sign in name):
             raise UsageError(
                 f"{argument!r}: the name {name!r} may contain only letters, digits, dots, - and _: NAME=FOLDER"

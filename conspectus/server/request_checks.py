@@ -15,7 +15,6 @@ import traceback
 from collections.abc import Callable, Collection, MutableMapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from conspectus.server.metrics import Metrics
 from conspectus.server.tokens import Callers
@@ -191,12 +190,7 @@ def _only(scope: Scope, name: str) -> str | None:
 
 def _same(origin: str, authority: str) -> bool:
     """Return whether an Origin is this server's own: the same host and port."""
-    try:
-        parts = urlsplit(origin)
-    except ValueError:
-        return False
-    bare = origin == f"{parts.scheme}://{parts.netloc}"
-    return bare and parts.scheme in {"http", "https"} and parts.netloc.lower() == authority.lower()
+    return origin.lower() in {f"{scheme}://{authority.lower()}" for scheme in ("http", "https")}
 
 
 class _Reply:

@@ -14,6 +14,7 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -37,23 +38,13 @@ _log = logging.getLogger("conspectus")
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A request to be written."""
+    """A request to be written: its key, step and model, its line, and what is known of it in `_KNOWN`."""
 
     key: str
     step: str
     model: str
     line: str
-    n_bytes: int
-    sources: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TakenBack:
-    """How many replies were found, how many requests have failed so far, and how many results match no request."""
-
-    replies: int = 0
-    failed: int = 0
-    unknown: int = 0
+    known: Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -86,7 +77,8 @@ class Outbox:
         if final := self._final(key):
             return ModelRefused(f"the batch's server says: {final}")
         line = json.dumps({"custom_id": key, "method": "POST", "url": URL, "body": body}, ensure_ascii=False)
-        self._waiting[key] = _Waiting(key, step, str(body["model"]), line, n_bytes, tuple(sources))
+        known = {"custom_id": key, "model": body["model"], "bytes": n_bytes, "sources": list(sources)}
+        self._waiting[key] = _Waiting(key, step, str(body["model"]), line, known)
         return Deferred("the request waits for a batch")
 
     def _final(self, key: str) -> str:
@@ -109,21 +101,19 @@ class Outbox:
         """Write the queued requests, and return the files. A file's name is derived from its requests."""
         requests = self.folder / "requests"
         requests.mkdir(parents=True, exist_ok=True)
-        known = self._known() | {each.key: _known_line(each) for each in self._waiting.values()}
-        write_whole(self.folder / _KNOWN, "".join(f"{known[key]}\n" for key in sorted(known)))
-        groups: defaultdict[tuple[str, str], list[_Waiting]] = defaultdict(list)
-        for each in self._waiting.values():
-            groups[each.step, each.model].append(each)
+        known = self._known() | {each.key: each.known for each in self._waiting.values()}
+        write_whole(self.folder / _KNOWN, "".join(f"{json.dumps(known[key])}\n" for key in sorted(known)))
+        waiting = sorted(self._waiting.values(), key=lambda each: (each.step, each.model, each.key))
         files = []
-        for (step, _), group in sorted(groups.items()):
-            for part in _parts(sorted(group, key=lambda each: each.key)):
+        for (step, _), group in groupby(waiting, key=lambda each: (each.step, each.model)):
+            for part in _parts(group):
                 file = requests / f"{step}-{digest(*(each.key for each in part))[:12]}.jsonl"
                 write_whole(file, "".join(f"{each.line}\n" for each in part))
                 files.append(file)
         self._waiting.clear()
         return files
 
-    def take_back(self, *, retry: bool = False) -> TakenBack:
+    def take_back(self, *, retry: bool = False) -> None:
         """Store the replies in the output files of the folder, and warn of failed requests that are written again.
 
         Of several results of a request a reply counts, the first one by file name.
@@ -134,13 +124,15 @@ class Outbox:
         Raises:
             InputError: A file cannot be read, or is not of results.
         """
-        known = {key: json.loads(line) for key, line in self._known().items()}
+        known = self._known()
         rows: dict[str, bytes] = {}
         failed: dict[str, str] = {}
         refused: defaultdict[str, list[str]] = defaultdict(list)
         unknown = 0
         for file in sorted(self.folder.glob("*.jsonl")):
-            for result in _results(file) if file.name != _KNOWN else ():
+            for result in _lines(file) if file.name != _KNOWN else ():
+                if "method" in result:
+                    raise InputError(f"{file} has the requests of a batch: put its output file there instead")
                 key = str(result.get("custom_id"))
                 if key not in known:
                     unknown += 1
@@ -161,7 +153,6 @@ class Outbox:
         }
         self._model_of = {key: str(known[key]["model"]) for key in self._refused}
         self._warn([text for key, text in failed.items() if key in lost and not self._final(key)], unknown)
-        return TakenBack(len(rows), len(lost), unknown)
 
     def _warn(self, failed: Sequence[str], unknown: int) -> None:
         if failed:
@@ -172,31 +163,19 @@ class Outbox:
             told = "%d results in %s belong to no request in its %s and are not used"
             _log.warning(told, unknown, self.folder, _KNOWN)
 
-    def _known(self) -> dict[str, str]:
+    def _known(self) -> dict[str, Mapping[str, Any]]:
         file = self.folder / _KNOWN
         if not file.exists():
             return {}
         known = list(_lines(file))
         if not all(isinstance(each.get("sources"), list) and each.keys() >= _KEYS for each in known):
             raise InputError(f"{file} was changed: delete it, and the requests of the stage are written again")
-        return {str(each["custom_id"]): json.dumps(each) for each in known}
+        return {str(each["custom_id"]): each for each in known}
 
 
 def _names_a_feature(refusal: str) -> bool:
     """Return whether a refusal is about a feature that requests can do without."""
     return Capabilities().lowered(refusal) is not None
-
-
-def _known_line(each: _Waiting) -> str:
-    known = {"custom_id": each.key, "model": each.model, "bytes": each.n_bytes, "sources": each.sources}
-    return json.dumps(known)
-
-
-def _results(file: Path) -> Iterator[dict[str, Any]]:
-    for result in _lines(file):
-        if "method" in result:
-            raise InputError(f"{file} has the requests of a batch: put its output file there instead")
-        yield result
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:

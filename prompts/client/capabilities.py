@@ -8,8 +8,8 @@ or expressed in another way from then on. `max_tokens` is tried first because se
 import json
 import logging
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal
 
@@ -35,8 +35,8 @@ class Capabilities:
     frequency_penalty: bool = True
     stream_usage: bool = True
     system_role: bool = True
-    extra: str = ""
-    """`llm.extra` as JSON."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """`llm.extra`."""
 
     def lowered(self, refusal: str) -> "Capabilities | None":
         """Return the capabilities without the feature that a refusal (the server's message) names, None if it names
@@ -61,11 +61,10 @@ class Capabilities:
             yield replace(self, temperature=False)
         if self.frequency_penalty and "penalty" in refusal:
             yield replace(self, frequency_penalty=False)
-        for key in json.loads(self.extra) if self.extra else ():
+        for key in self.extra:
             if key.lower() in refusal:
                 _log.warning("the server refuses %s: it is left out (llm.extra)", key)
-                left = {name: value for name, value in json.loads(self.extra).items() if name != key}
-                yield replace(self, extra=json.dumps(left) if left else "")
+                yield replace(self, extra={name: value for name, value in self.extra.items() if name != key})
         if self.stream_usage and "stream_options" in refusal:
             yield replace(self, stream_usage=False)
         if self.system_role and "system" in refusal and ("role" in refusal or _UNKNOWN.search(refusal)):
@@ -84,8 +83,7 @@ class Capabilities:
             body["response_format"] = {"type": "json_schema", "json_schema": named}
         elif schema and self.structured_output == "json_object":
             body["response_format"] = {"type": "json_object"}
-        if self.extra:
-            body |= json.loads(self.extra)
+        body |= self.extra
         if stream:
             body["stream"] = True
             if self.stream_usage:

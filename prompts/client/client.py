@@ -43,8 +43,6 @@ _UNEVEN = 1.1
 """Some prompts have this many times the usual tokens per byte."""
 _log = logging.getLogger("conspectus")
 
-OnText = Callable[[str], None]
-
 
 class ModelClient:
     """A model behind a server: a `LanguageModel`. Safe to share between threads and event loops.
@@ -59,6 +57,7 @@ class ModelClient:
 
     Attributes:
         meter: What this client has spent.
+        on_text: Gets the text of replies piece by piece, in another thread: `conspectus doctor` times them.
 
     Raises:
         NeedsModel: The settings name no model.
@@ -92,13 +91,13 @@ class ModelClient:
         )
         form = settings.structured_output
         self._extra = json.dumps(settings.extra, sort_keys=True) if settings.extra else ""
-        self._capabilities = dict.fromkeys(
-            models, Capabilities("json_schema" if form == "auto" else form, extra=self._extra)
-        )
+        first = Capabilities("json_schema" if form == "auto" else form, extra=settings.extra)
+        self._capabilities = dict.fromkeys(models, first)
         self._rates: dict[tuple[str, str], TokenRate] = defaultdict(TokenRate)
         self._running: SingleFlight[Reply] = SingleFlight()
         self._memo_error: IndexUnusable | None = None
         self.meter = Meter()
+        self.on_text: Callable[[str], None] | None = None
         for model, refusal in outbox.refusals if outbox else ():
             if model in models:
                 with suppress(BadRequest):  # it is about something else
@@ -110,13 +109,8 @@ class ModelClient:
         slots = self._windows[model].slots
         return open_server(replace(address, concurrency=min(address.concurrency, slots)) if slots else address)
 
-    async def complete(self, request: Request, on_text: OnText | None = None) -> Reply:
+    async def complete(self, request: Request) -> Reply:
         """Return the reply to a request.
-
-        Args:
-            request: The request.
-            on_text: Gets the text as it is generated, in another thread; a remembered reply comes whole. If the server
-                breaks off, the pieces that came are not remembered.
 
         Raises:
             ModelRefused: The server refuses the request.
@@ -124,36 +118,30 @@ class ModelClient:
             BudgetReached: The budget does not allow the call.
             IndexUnusable: The memo cannot be read or written.
         """
-        return await run_on_call_loop(self._complete(request, recording(), on_text))
+        return await run_on_call_loop(self._complete(request, recording()))
 
     async def remember(self, request: Request, reply: Reply) -> None:
         """Remember a reply as the one to this request, replacing the remembered one."""
         if self._memo:
             key = self._prepared(request).key
-            await run_on_call_loop(self._memo.put(key, reply, _sources(request), replaces=True))
+            await run_on_call_loop(self._memo.replace(key, reply, _sources(request)))
 
     def capabilities(self, model: str) -> Capabilities:
         """Return what is known so far of the capabilities of a model's server."""
         return self._capabilities[model]
 
-    async def _complete(self, request: Request, record: Recording, on_text: OnText | None = None) -> Reply:
-        """Return the remembered reply, or that of the server; `on_text` gets it streamed."""
+    async def _complete(self, request: Request, record: Recording) -> Reply:
+        """Return the remembered reply, or that of the server."""
         call = self._prepared(request)
-        reply = await self._memo.get(call.key) if self._memo and not request.fresh else None
-        if reply is not None:
-            self._account(Spending(request.step, call.model, remembered=1), record)
-            if on_text:
-                on_text(reply.text)
-        elif on_text:
-            reply = await self._fetch(call, record, on_text)
-        else:
+        reply, is_own = await self._memo.get(call.key) if self._memo and not request.fresh else None, False
+        if reply is None:
             key = f"{call.key} fresh" if request.fresh else call.key
             reply, is_own = await self._running.get(key, lambda: self._fetch(call, record))
-            if not is_own:
-                self._account(Spending(request.step, call.model, remembered=1), record)
+        if not is_own:
+            self._account(Spending(request.step, call.model, remembered=1), record)
         return reply
 
-    async def _fetch(self, prepared: "_Prepared", record: Recording, on_text: OnText | None = None) -> Reply:
+    async def _fetch(self, prepared: "_Prepared", record: Recording) -> Reply:
         """Return the server's reply, and remember it."""
         rate = self._rates[prepared.model, prepared.request.step]
         if self._outbox:
@@ -164,7 +152,7 @@ class ModelClient:
         while True:
             capabilities = self._capabilities[prepared.model]
             prepared = self._fitted(whole, rate)
-            call = self._call(prepared, record, capabilities, rate, on_text)
+            call = self._call(prepared, record, capabilities, rate)
             reply = None
             try:
                 with span(
@@ -185,7 +173,7 @@ class ModelClient:
                     self._lower(prepared.model, capabilities, error)
                 continue
             except TimedOut:
-                if prepared.request.frequency_penalty or on_text:
+                if prepared.request.frequency_penalty or self.on_text:
                     raise
                 whole = replace(whole, request=another_try(whole.request))
                 continue
@@ -266,12 +254,7 @@ class ModelClient:
         )
 
     def _call(
-        self,
-        prepared: "_Prepared",
-        record: Recording,
-        capabilities: Capabilities,
-        rate: TokenRate,
-        on_text: OnText | None,
+        self, prepared: "_Prepared", record: Recording, capabilities: Capabilities, rate: TokenRate
     ) -> Call[Reply]:
         longest = longest_reply(prepared.request.step, len(prepared.request.messages[-1].content))
 
@@ -288,7 +271,7 @@ class ModelClient:
         return Call(
             PATH,
             body=capabilities.body(prepared.request, prepared.model, prepared.max_tokens, stream=True),
-            stream=lambda: StreamedCompletion(Runaway(longest), on_text),
+            stream=lambda: StreamedCompletion(Runaway(longest), self.on_text),
             expected=rate.expected(prepared.n_bytes, prepared.max_tokens),
             reserve=reserve,
             parse=parse,

@@ -122,11 +122,6 @@ class StreamedCompletion:
         self.tokens = 0
         self.ended = False
 
-    @property
-    def is_shown(self) -> bool:
-        """Whether any text has been handed on."""
-        return bool(self._text and self._on_text)
-
     def add(self, chunk: Any) -> None:  # noqa: ANN401  (any JSON)
         """Take the next chunk."""
         self.tokens += 1

@@ -17,11 +17,10 @@ import asyncio
 import heapq
 import itertools
 import math
-import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 _MARGIN = 1.01
 """Windows are lengthened by this factor: what left ours may still count in the server's."""
@@ -96,13 +95,8 @@ class Slot:
         self._tokens.correct(self._n_tokens, 0)
 
 
-@dataclass(order=True, slots=True)
-class _Waiting:
-    """A waiting call; the most often rejected come first, then the earliest."""
-
-    rank: tuple[int, int]
-    tokens: float = field(compare=False)
-    turn: "asyncio.Future[Slot]" = field(compare=False)
+_Waiting = tuple[int, int, float, asyncio.Future[Slot]]
+"""A waiting call: how often it was rejected, below zero; its number; its tokens. The least is the next."""
 
 
 class RateLimiter:
@@ -113,7 +107,6 @@ class RateLimiter:
         requests_per_minute: Most requests in a window; None to learn it from the server.
         tokens_per_minute: Most tokens in a window; None to learn it from the server.
         window: Seconds in a "minute"; tests shorten it.
-        clock: Returns seconds.
     """
 
     def __init__(
@@ -123,7 +116,6 @@ class RateLimiter:
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         window: float = 60.0,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most = concurrency
         self._cap = float(concurrency)
@@ -131,7 +123,6 @@ class RateLimiter:
         self._requests = SlidingWindow(requests_per_minute, window)
         self._tokens = SlidingWindow(tokens_per_minute, window)
         self._gate = 0.0
-        self._clock = clock
         self._waiting: list[_Waiting] = []
         self._order = itertools.count()
         self._timer: asyncio.TimerHandle | None = None
@@ -164,7 +155,7 @@ class RateLimiter:
 
     def back_off(self, wait: float | None) -> None:
         """Report that the server rejected a call: wait `wait` seconds (None: unnamed), then allow fewer in flight."""
-        now = self._clock()
+        now = asyncio.get_running_loop().time()
         if now >= self._gate:  # one reaction per burst
             self._rejected_at = self.in_flight
             self._cap = max(1.0, min(self._cap, self.in_flight / 2))
@@ -172,7 +163,7 @@ class RateLimiter:
 
     async def _turn(self, tokens: float, rejections: int) -> Slot:
         turn: asyncio.Future[Slot] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, _Waiting((-rejections, next(self._order)), tokens, turn))
+        heapq.heappush(self._waiting, (-rejections, next(self._order), tokens, turn))
         self._admit()
         try:
             return await turn
@@ -189,20 +180,20 @@ class RateLimiter:
             self._timer.cancel()
             self._timer = None
         while self._waiting:
-            first = self._waiting[0]
-            if first.turn.done():  # cancelled while it waited
+            _, _, tokens, turn = self._waiting[0]
+            if turn.done():  # cancelled while it waited
                 heapq.heappop(self._waiting)
                 continue
             if self.in_flight >= max(1, int(self._cap)):
                 return  # checked again when a slot is returned
-            now = self._clock()
-            free = max(self._gate, self._requests.free_at(1, now), self._tokens.free_at(first.tokens, now))
+            now = asyncio.get_running_loop().time()
+            free = max(self._gate, self._requests.free_at(1, now), self._tokens.free_at(tokens, now))
             if free > now:
                 self._timer = asyncio.get_running_loop().call_later(free - now, self._admit)
                 return
             heapq.heappop(self._waiting)
             self.in_flight += 1
-            first.turn.set_result(Slot(self._requests, self._tokens, first.tokens, now))
+            turn.set_result(Slot(self._requests, self._tokens, tokens, now))
 
 
 def _count(header: str | None) -> float | None:

@@ -109,7 +109,8 @@ async def _long_prompt(client: ModelClient) -> ModelProbe:
         pieces.append(piece)
         times.append(time.perf_counter())
 
-    await client.complete(_request("doctor/words", lines="\n".join(lines)), hear)
+    client.on_text = hear
+    await client.complete(_request("doctor/words", lines="\n".join(lines)))
     now, said = client.meter.total(), "".join(pieces).casefold()
     sent, got = now.prompt_tokens - before.prompt_tokens, now.completion_tokens - before.completion_tokens
     missing = tuple(where for where, word in WORDS.items() if word not in said)

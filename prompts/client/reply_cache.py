@@ -114,14 +114,6 @@ class SingleFlight(Generic[Result]):
             del self._flights[key]
 
 
-@dataclass(frozen=True, slots=True)
-class _Write:
-    key: str
-    reply: Reply
-    sources: Sequence[str]
-    replaces: bool
-
-
 class ReplyMemo:
     """Replies on disk, read and written in batches. It belongs to one event loop; errors are those of `Memo`."""
 
@@ -132,34 +124,29 @@ class ReplyMemo:
 
     async def get(self, key: str) -> Reply | None:
         """Return the remembered reply, marked as such; IndexUnusable if it is damaged."""
-        found = await self._read(key)
-        if isinstance(found, IndexUnusable):
-            raise found
-        return found
-
-    async def put(self, key: str, reply: Reply, sources: Sequence[str], *, replaces: bool = False) -> None:
-        """Store a reply and its sources durably; an existing reply stays unless this one `replaces` it."""
-        await self._write(_Write(key, reply, sources, replaces))
-
-    def _get_many(self, keys: Sequence[str]) -> list[Reply | IndexUnusable | None]:
-        found = self._memo.get_many(KIND, keys)
-        return [self._reply(found[key]) if key in found else None for key in keys]
-
-    def _reply(self, value: bytes) -> Reply | IndexUnusable:
+        if (value := await self._read(key)) is None:
+            return None
         try:
             row = _ROW.validate_json(value)
-            return Reply(*row[:6], remembered=True, reasoning_tokens=row.reasoning_tokens)
-        except ValidationError:
-            return IndexUnusable(f"the memo {self._memo.path} holds a damaged reply; delete it to go on")
+        except ValidationError as error:
+            raise IndexUnusable(f"the memo {self._memo.path} holds a damaged reply; delete it to go on") from error
+        return Reply(*row[:6], remembered=True, reasoning_tokens=row.reasoning_tokens)
 
-    def _put_many(self, batch: Sequence[_Write]) -> list[None]:
-        for put, writes in (
-            (self._memo.put_many, [write for write in batch if not write.replaces]),
-            (self._memo.replace_many, [write for write in batch if write.replaces]),
-        ):
-            if writes:
-                rows = {write.key: reply_row(write.reply) for write in writes}
-                put(KIND, rows, {write.key: write.sources for write in writes})
+    async def put(self, key: str, reply: Reply, sources: Sequence[str]) -> None:
+        """Store a reply and its sources durably; an existing reply stays."""
+        await self._write((key, reply_row(reply), sources))
+
+    async def replace(self, key: str, reply: Reply, sources: Sequence[str]) -> None:
+        """Store a reply and its sources durably in the place of an existing one."""
+        await asyncio.to_thread(self._memo.replace_many, KIND, {key: reply_row(reply)}, {key: sources})
+
+    def _get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        found = self._memo.get_many(KIND, keys)
+        return [found.get(key) for key in keys]
+
+    def _put_many(self, batch: Sequence[tuple[str, bytes, Sequence[str]]]) -> list[None]:
+        rows = {key: row for key, row, _ in batch}
+        self._memo.put_many(KIND, rows, {key: sources for key, _, sources in batch})
         return [None] * len(batch)
 
 

@@ -1,12 +1,11 @@
 """Classify a failed attempt: whether to retry, and how long to wait first."""
 
-import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from random import uniform
-from time import monotonic, time
+from time import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -24,9 +23,6 @@ _BUSY = {429, 503, 529}
 _WORTH_ANOTHER = {408, 409, 425}
 _PARAMETER = re.compile("response_format|json_schema|json_object|stream_options|max_completion_tokens|max_tokens")
 """llama-cpp-python 0.3 answers 500 to a parameter it does not know."""
-_QUIET_SECONDS = 5.0
-"""Minimum time between two notices about one server: many calls may fail together."""
-_log = logging.getLogger("conspectus")
 _OUT_OF_MONEY = {"insufficient_quota", "billing_hard_limit_reached"}
 
 
@@ -100,19 +96,12 @@ def _is_this_machine(address: "Address") -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _is_refused(error: BaseException) -> bool:
+def _is_refused(error: BaseException | None) -> bool:
     """Return whether any cause of an error is a refused connection: libraries wrap it, and group several addresses."""
-    return any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error))
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    if error is None:
-        return
-    yield error
-    yield from _causes(error.__cause__ or error.__context__)
-    if isinstance(error, BaseExceptionGroup):
-        for part in error.exceptions:
-            yield from _causes(part)
+    if error is None or isinstance(error, ConnectionRefusedError):
+        return error is not None
+    grouped = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return any(map(_is_refused, (error.__cause__ or error.__context__, *grouped)))
 
 
 def _of_status(
@@ -171,25 +160,3 @@ def wait_before_retry(error: TryAgain, attempt: int) -> float:
         return 0.0 if error.busy else error.wait
     bound = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(attempt - 1, 10))
     return uniform(0.0, bound)  # noqa: S311  (no secret)
-
-
-class RetryNotices:
-    """Logs before each further attempt, as a warning of the logger "conspectus": without a handler it is on stderr.
-
-    There is at most one line in `_QUIET_SECONDS`, and none about a busy server that asks for a short wait.
-
-    Args:
-        attempts: The most attempts.
-    """
-
-    def __init__(self, attempts: int) -> None:
-        self._attempts = attempts
-        self._last = -_QUIET_SECONDS
-
-    def __call__(self, error: TryAgain, attempt: int) -> None:
-        """Log that a call waits for its next attempt after this one failed."""
-        short = error.busy and (error.wait or 0.0) < _QUIET_SECONDS
-        now = monotonic()
-        if not short and now - self._last >= _QUIET_SECONDS:
-            self._last = now
-            _log.warning("%s; trying again (%d of %d)", error, attempt + 1, self._attempts)

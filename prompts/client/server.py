@@ -13,14 +13,14 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from itertools import count
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from conspectus.prompts.client.completions import StreamedCompletion, stream_errors
 from conspectus.prompts.client.event_loop import cached_per_process
 from conspectus.prompts.client.limits import RateLimiter, Slot
-from conspectus.prompts.client.retry import RetryNotices, TimedOut, TryAgain, as_outcome, wait_before_retry
+from conspectus.prompts.client.retry import TimedOut, TryAgain, as_outcome, wait_before_retry
 from conspectus.prompts.client.usage_and_cost import Reservation
 from conspectus.storage.errors import (
     BudgetReached,
@@ -39,6 +39,8 @@ OPENAI = "https://api.openai.com/v1"
 _NO_KEY = "none"
 """The key sent to a server that needs none."""
 _SECONDS_BETWEEN_NOTICES = 10.0
+_QUIET_SECONDS = 5.0
+"""Minimum time between two notices of further attempts: many calls may fail together."""
 _FULL = "Context size has been exceeded"
 _log = logging.getLogger("conspectus")
 
@@ -126,7 +128,7 @@ class ModelServer:
         self._reading: dict[StreamedCompletion, asyncio.Timeout] = {}
         self._told: asyncio.TimerHandle | None = None
         self._extended = 0.0
-        self._notices = RetryNotices(address.attempts)
+        self._noticed = -_QUIET_SECONDS
         self._limiter = RateLimiter(
             concurrency=address.concurrency,
             requests_per_minute=address.requests_per_minute,
@@ -137,14 +139,12 @@ class ModelServer:
     async def send(self, call: Call[Value]) -> Value:
         """Return the value of the reply to a call, after as many attempts as the address allows.
 
-        After the first piece of a stream that somebody reads there is no further attempt.
-
         Raises:
             ModelRefused: The server refuses the call.
             TimedOut: A stream does not go on.
-            ModelUnavailable: There was no reply, or the stream broke off.
+            ModelUnavailable: There was no reply.
         """
-        for attempt in count(1):
+        while True:
             try:
                 async with self._turn(call) as (slot, reservation):
                     body = await (self._stream(call, call.stream()) if call.stream else self._post(call))
@@ -154,12 +154,14 @@ class ModelServer:
                         reservation.settle(parsed.tokens, parsed.dollars)
                     return parsed.value
             except TryAgain as error:
-                if attempt >= self.address.attempts:
+                if call.attempts >= self.address.attempts:
                     raise ModelUnavailable(self._redacted(f"gave up after {call.attempts} tries: {error}")) from error
-                self._notices(error, attempt)
-                wait = wait_before_retry(error, attempt)
+                short = error.busy and (error.wait or 0.0) < _QUIET_SECONDS
+                if not short and monotonic() - self._noticed >= _QUIET_SECONDS:
+                    self._noticed = monotonic()
+                    _log.warning("%s; trying again (%d of %d)", error, call.attempts + 1, self.address.attempts)
+                wait = wait_before_retry(error, call.attempts)
             await asyncio.sleep(wait)
-        raise AssertionError("the last attempt returns or raises")
 
     async def _post(self, call: Call[Value]) -> Mapping[str, Any]:
         import httpx2
@@ -209,8 +211,6 @@ class ModelServer:
                 return streamed.body()
             except stream_errors() as error:
                 why = self._redacted(f"{self.address.shown} broke off: {error}")
-                if streamed.is_shown:
-                    raise ModelUnavailable(why) from error
                 # llama.cpp's calls share one context, which several together may fill though each fits.
                 raise TryAgain(why, taken=True, busy=_FULL in str(error)) from error
 

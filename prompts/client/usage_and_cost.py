@@ -7,10 +7,11 @@ has arrived, the server's own count replaces the bound.
 """
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from conspectus.prompts.language_model import Message
 from conspectus.storage.errors import BudgetReached, SettingsError
@@ -52,6 +53,9 @@ class Spending:
     cost: float | None = 0.0
     estimated: bool = False
     reasoning_tokens: int = 0
+
+
+_COUNTS = tuple(each.name for each in fields(Spending) if each.type is int)
 
 
 class Meter:
@@ -101,18 +105,9 @@ def _sum(first: Spending, second: Spending) -> Spending:
     # Without tokens there is no cost, whatever the price.
     costs = [spent.cost for spent in (first, second) if spent.prompt_tokens or spent.completion_tokens]
     known = [dollars for dollars in costs if dollars is not None]
-    return replace(
-        first,
-        calls=first.calls + second.calls,
-        attempts=first.attempts + second.attempts,
-        remembered=first.remembered + second.remembered,
-        prompt_tokens=first.prompt_tokens + second.prompt_tokens,
-        completion_tokens=first.completion_tokens + second.completion_tokens,
-        unconfirmed_tokens=first.unconfirmed_tokens + second.unconfirmed_tokens,
-        cost=sum(known) if len(known) == len(costs) else None,
-        estimated=first.estimated or second.estimated,
-        reasoning_tokens=first.reasoning_tokens + second.reasoning_tokens,
-    )
+    counts = {name: getattr(first, name) + getattr(second, name) for name in _COUNTS}
+    whole = sum(known) if len(known) == len(costs) else None
+    return replace(first, **counts, cost=whole, estimated=first.estimated or second.estimated)
 
 
 _METERS: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
@@ -233,8 +228,8 @@ class TokenBudget:
                 f"llm.max_cost needs the price of {', '.join(unpriced)}: set llm.prices, for example "
                 f"{{{unpriced[0]}: {{input: 0.15, output: 0.6}}}} in dollars per million tokens, or use llm.max_tokens"
             )
-        self._max_tokens = max_tokens
-        self._max_cost = max_cost
+        self._max_tokens = math.inf if max_tokens is None else max_tokens
+        self._max_cost = math.inf if max_cost is None else max_cost
         self._prices = prices
         self._resumable = resumable
         self._settled = Reservation(0, 0.0)
@@ -274,7 +269,7 @@ class TokenBudget:
     @property
     def left(self) -> float:
         """Dollars that no call has used; infinite without a bound."""
-        return float("inf") if self._max_cost is None else self._max_cost - self._settled.dollars
+        return self._max_cost - self._settled.dollars
 
     def use(self, dollars: float) -> None:
         """Count dollars that were used without a reservation. Called on the event loop of the budget."""
@@ -284,11 +279,11 @@ class TokenBudget:
         """Return the error for a call that may use more than is left."""
         spent = f"{self._settled.tokens:,} tokens"
         parts = []
-        if self._max_tokens is not None and self._settled.tokens + tokens > self._max_tokens:
+        if self._settled.tokens + tokens > self._max_tokens:
             parts.append(
                 f"llm.max_tokens is {self._max_tokens:,}, {spent} are spent, the next call may take {tokens:,}"
             )
-        if self._max_cost is not None and self._settled.dollars + dollars > self._max_cost:
+        if self._settled.dollars + dollars > self._max_cost:
             parts.append(
                 f"llm.max_cost is ${self._max_cost:g}, ${self._settled.dollars:.4f} ({spent}) are spent, "
                 f"the next call may cost ${dollars:.4f}"
@@ -300,7 +295,4 @@ class TokenBudget:
 
     def _fits(self, tokens: int, dollars: float, others: Reservation) -> bool:
         in_tokens = self._settled.tokens + others.tokens + tokens
-        in_dollars = self._settled.dollars + others.dollars + dollars
-        return (self._max_tokens is None or in_tokens <= self._max_tokens) and (
-            self._max_cost is None or in_dollars <= self._max_cost
-        )
+        return in_tokens <= self._max_tokens and self._settled.dollars + others.dollars + dollars <= self._max_cost

@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from typing import Any
@@ -20,7 +20,7 @@ from conspectus.prompts.client.event_loop import wait_for
 from conspectus.prompts.client.model_file import url_of
 from conspectus.prompts.client.retry import BadRequest, TryAgain
 from conspectus.prompts.client.server import Address, Call, ModelServer, Parsed, open_server
-from conspectus.prompts.client.usage_and_cost import Meter, Spending, no_budget, record
+from conspectus.prompts.client.usage_and_cost import Spending, no_budget, record
 from conspectus.prompts.embedding.vector_cache import EmbedsQuestions
 from conspectus.prompts.embedding.windows import MOST_OF_QUESTION, cut_windows, estimated_spans, without_surrogates
 from conspectus.storage.arrays import Floats, Vectors, unit_sum
@@ -60,9 +60,6 @@ class EndpointEmbedder(EmbedsQuestions):
         server: Section `embedding_server`.
         dimension: Length that vectors must have; None for that of the first reply.
 
-    Attributes:
-        meter: What this embedder has spent.
-
     Raises:
         SettingsError: `embedding.max_input_tokens` leaves no room after a prefix. On first use: a key is missing.
     """
@@ -76,7 +73,6 @@ class EndpointEmbedder(EmbedsQuestions):
         self._most_texts = server.batch_size
         self._base64 = True
         super().__init__()
-        self.meter = Meter()
         longest = max(embedding.document_prefix, embedding.query_prefix, key=len)
         if len(estimated_spans(longest)) > self.max_tokens // 2:
             raise SettingsError(
@@ -228,9 +224,7 @@ class EndpointEmbedder(EmbedsQuestions):
                 self._base64 = False
                 continue
             finally:
-                spent = self._spending(call, reply, n_bytes)
-                self.meter.add(spent)
-                record(spent)
+                record(self._spending(call, reply, n_bytes))
             return reply.rows
 
     def _body(self, inputs: Sequence[str], in_base64: bool) -> dict[str, Any]:
@@ -257,19 +251,11 @@ class EndpointEmbedder(EmbedsQuestions):
 
     def _spending(self, call: Call[EmbeddingReply], reply: EmbeddingReply | None, n_bytes: int) -> Spending:
         unconfirmed = call.unconfirmed * n_bytes
+        spent = Spending(STEP, self._embedding.model, attempts=call.attempts, unconfirmed_tokens=unconfirmed)
         if reply is None:
-            return Spending(STEP, self._embedding.model, attempts=call.attempts, unconfirmed_tokens=unconfirmed)
+            return spent
         tokens = n_bytes // _BYTES_PER_TOKEN if reply.tokens is None else reply.tokens
-        return Spending(
-            STEP,
-            self._embedding.model,
-            calls=1,
-            attempts=call.attempts,
-            prompt_tokens=tokens,
-            unconfirmed_tokens=unconfirmed,
-            cost=self._cost(tokens),
-            estimated=reply.tokens is None,
-        )
+        return replace(spent, calls=1, prompt_tokens=tokens, cost=self._cost(tokens), estimated=reply.tokens is None)
 
 
 def _is_too_much(error: ModelRefused) -> bool:

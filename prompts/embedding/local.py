@@ -7,6 +7,7 @@ Both compute a vector from its own text only (passes.py), so that adding a docum
 import importlib.util
 import threading
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from math import ceil
 from pathlib import Path
 
@@ -47,17 +48,13 @@ class SentenceTransformerEmbedder(EmbedsQuestions):
         self._folder = find_model(model)
         self._lock = threading.Lock()
         self._model_name = model
-        self._found_name: str | None = None
         self._loaded: LoadedModel | None = None
         super().__init__()
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The packaged model's name and its arithmetic; for a folder its name and a digest of its files."""
-        with self._lock:
-            if self._found_name is None:
-                self._found_name = _name_of(self._folder, self._model_name)
-            return self._found_name
+        return _name_of(self._folder, self._model_name)
 
     @property
     def dimension(self) -> int:

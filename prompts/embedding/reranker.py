@@ -213,7 +213,13 @@ def find_reranker(model: str) -> Path:
     folder = Path(model).expanduser()
     if not (folder / "config.json").is_file():
         folder = _in_the_cache(model)
-    if not _scores_pairs(folder):
+    try:
+        is_trained = _read(folder / "config_sentence_transformers.json").get("model_type") == "CrossEncoder"
+        names = _read(folder / "config.json").get("architectures")
+    except (OSError, ValueError) as error:
+        raise MissingPart(f"rerank.model: {folder}: not a model that can be loaded: {error}") from error
+    # Any other model would get a head of random weights.
+    if not is_trained and not (isinstance(names, list) and any(str(name).endswith(_SCORING) for name in names)):
         raise SettingsError(f"rerank.model: {model} is not a cross-encoder (a model that scores pairs of texts)")
     return folder
 
@@ -228,17 +234,6 @@ def _in_the_cache(model: str) -> Path:
             f"rerank.model is {model!r}, which is neither the folder of a cross-encoder nor a model in the Hugging "
             f"Face cache; nothing is downloaded at run time: save the model in a folder and name that"
         ) from error
-
-
-def _scores_pairs(folder: Path) -> bool:
-    """Whether a model was trained to score pairs: any other would get a head of random weights."""
-    try:
-        if _read(folder / "config_sentence_transformers.json").get("model_type") == "CrossEncoder":
-            return True
-        architectures = _read(folder / "config.json").get("architectures")
-    except (OSError, ValueError) as error:
-        raise MissingPart(f"rerank.model: {folder}: not a model that can be loaded: {error}") from error
-    return isinstance(architectures, list) and any(str(name).endswith(_SCORING) for name in architectures)
 
 
 def _read(path: Path) -> dict[str, object]:

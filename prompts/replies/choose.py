@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from conspectus.prompts.language_model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Reply, Request
 from conspectus.prompts.replies.prose import read_chosen
 from conspectus.prompts.replies.structured import ask
 from pydantic import BaseModel
@@ -38,9 +38,9 @@ async def choose(
         ModelError: What `complete` raises.
     """
 
-    def read(reply: str) -> dict[int, float] | None:
-        found = read_chosen(reply, items)
-        return read_chosen(reply, also) if also and not found else found
+    def read(reply: Reply) -> dict[int, float] | None:
+        found = read_chosen(reply.text, items)
+        return read_chosen(reply.text, also) if also and not found else found
 
     scores = await ask(model, request, Chosen, read, "it names none of the items")
     scale = 10.0 if max(scores.values(), default=0.0) > 1 else 1.0

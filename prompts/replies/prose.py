@@ -33,7 +33,6 @@ _MARKUP = re.compile(r"[*`{}\"“”]")
 _NUMBERED = re.compile(
     r"^\W*(?:(?:item|relation|entity|piece|text|number|no\.?|passage)\s*)?#?\[?(\d{1,3})\]?\W*$", re.IGNORECASE
 )
-_WORDS = {word: number for number, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 _NAME_KEYS = ("relation", "name", "entity", "item", "label", "text", "title", "predicate", "id")
 _SCORE_KEYS = ("score", "rating", "relevance", "value", "weight", "contribution")
 _NUMBER_KEYS = ("number", "id", "index", "answer", "choice", "pick")
@@ -170,23 +169,20 @@ def _in_order(text: str, count: int) -> dict[int, float]:
 
 
 def as_number(value: object) -> object:
-    """Return the number that a member of a JSON object gives in words or as a fraction; any other value unchanged.
+    """Return the number that a member of a JSON object gives as text or as a fraction; any other value unchanged.
 
-    >>> as_number("7.5 / 10"), as_number("eight"), as_number("8 (important)"), as_number("high")
-    (7.5, 8.0, 8.0, 'high')
+    >>> as_number("7.5 / 10"), as_number("8 (important)"), as_number("high")
+    (7.5, 8.0, 'high')
     """
-    if isinstance(value, str):
-        text = value.strip().casefold()
-        found = _AS_NUMBER.fullmatch(text)
-        return float(found[1]) if found else float(_WORDS[text]) if text in _WORDS else value
-    return value
+    found = _AS_NUMBER.fullmatch(value.strip().casefold()) if isinstance(value, str) else None
+    return float(found[1]) if found else value
 
 
 def as_score(value: object) -> object:
-    """Return the number that a member of a JSON object gives: 8, "8", "8/10", "85%", "eight", 84.6.
+    """Return the number that a member of a JSON object gives: 8, "8", "8/10", "85%", 84.6.
 
-    >>> as_score("8/10"), as_score("85 %"), as_score("Eight"), as_score(84.6)
-    (8, 85, 8, 85)
+    >>> as_score("8/10"), as_score("85 %"), as_score(84.6)
+    (8, 85, 85)
     """
     number = as_number(value)
     return round(number) if isinstance(number, float) and math.isfinite(number) else number
@@ -243,27 +239,15 @@ def triples_in_words(reply: str) -> list[list[str]] | None:
 
 def _triples(block: str) -> Iterator[tuple[str, str, str]]:
     for line in block.splitlines():
-        calls = list(_CALL.finditer(line))
-        for call in calls:
-            subject, comma, target = call["inside"].partition(",")
-            triple = _triple(subject, call["relation"].replace("_", " "), target) if comma else None
-            if triple:
-                yield triple
-        if calls:
-            continue
-        inside = [line] if _STRONG_PARTS.search(line) else [found["inside"] for found in _BRACKETED.finditer(line)]
-        for part in inside:
-            bare = part.strip().strip("()[]<>|") if part is line and part.strip()[:1] in "([<|" else part
-            parts = _STRONG_PARTS.split(bare.strip()) if part is line else _PARTS.split(part, maxsplit=2)
-            if len(parts) == 3 and (triple := _triple(*parts)):
-                yield triple
-
-
-def _triple(subject: str, relation: str, target: str) -> tuple[str, str, str] | None:
-    parts = [
-        " ".join(_OUTER.sub("", part.replace("\\", "").strip(" -*•")).split()) for part in (subject, relation, target)
-    ]
-    return (parts[0], parts[1], parts[2]) if all(re.search(r"\w", part) for part in parts) else None
+        calls = [(call["relation"].replace("_", " "), *call["inside"].partition(",")) for call in _CALL.finditer(line)]
+        told: list[Sequence[str]] = [(subject, relation, target) for relation, subject, _, target in calls]
+        told = told or [
+            parts for found in _BRACKETED.finditer(line) if len(parts := _PARTS.split(found["inside"], maxsplit=2)) == 3
+        ]
+        for each in told or [_STRONG_PARTS.split(line.strip(" |"))]:
+            bare = [" ".join(_OUTER.sub("", part.replace("\\", "").strip(" -*•")).split()) for part in each]
+            if len(bare) == 3 and all(re.search(r"\w", part) for part in bare):
+                yield bare[0], bare[1], bare[2]
 
 
 def list_in_words(reply: str) -> list[str] | None:
@@ -306,13 +290,10 @@ def comparison_in_words(reply: str) -> str | None:
     """
     text = without_thinking(reply)[:LONGEST].strip().replace("*", "")
     if first := _FIRST_LINE.match(text):
-        return _higher(float(first[1]), float(first[2]))
+        one, two = float(first[1]), float(first[2])
+        return "tie" if one == two else "1" if one > two else "2"
     said = list(_BETTER.finditer(text))
     if said:
         which = next(name for name in said[-1].groups() if name)
         return {"A": "1", "B": "2"}.get(which.upper(), which)
     return "tie" if _TIE.search(text) else None
-
-
-def _higher(one: float, two: float) -> str:
-    return "tie" if one == two else "1" if one > two else "2"

@@ -15,7 +15,7 @@ A record ends at a bracket followed by ## or <|COMPLETE|>. If a model forgets th
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import pairwise
 
 from conspectus.prompts.replies.json_repair import read_values
@@ -119,22 +119,21 @@ def read_records(reply: str, *, cut_off: bool = False) -> Records:
     """
     text = _plain(reply)
     complete = _COMPLETE.search(text) is not None
-    found: list[EntityRecord | RelationRecord | ClaimRecord] = []
-    lost: list[LostRecord] = []
-    pieces = list(_pieces(text))
-    for place, piece in enumerate(pieces):
-        read = _read(piece, last=place == len(pieces) - 1, cut_off=cut_off)
-        if piece.kind == _KEYWORDS:
+    found, lost = list[Record](), list[LostRecord]()
+    openings = list(_openings(text))
+    for (start, begins, kind), (end, _, _) in pairwise([*openings, (len(text), 0, "")]):
+        read = _read(kind, text[begins:end], may_go_on=cut_off, last=end == len(text))
+        if kind == _KEYWORDS:
             continue
         if isinstance(read, str):
-            lost.append(LostRecord(text[piece.start :][: min(piece.length, _SHOWN)].strip(), read))
+            lost.append(LostRecord(text[start : min(end, start + _SHOWN)].strip(), read))
         else:
             found.append(read)
     if cut_off and not complete and not any(record.reason == _NOT_CLOSED for record in lost):
         lost.append(LostRecord(text[-_SHOWN:].strip(), "the reply was cut off"))
-    if not (pieces or complete):
+    if not (openings or complete):
         found = [record for value in read_values(text).contents for record in _of_json(value)]
-    if not (pieces or complete or lost or found):
+    if not (openings or complete or lost or found):
         lost.append(LostRecord(reply.strip()[:_SHOWN], why_unusable(reply, "it holds no record")))
     return Records(
         tuple(record for record in found if isinstance(record, EntityRecord)),
@@ -146,14 +145,11 @@ def read_records(reply: str, *, cut_off: bool = False) -> Records:
 
 def _of_json(content: object) -> Iterator[Record]:
     """Yield the entities and relationships in a JSON value, however nested: objects, or lists of fields."""
-    if isinstance(content, list):
-        kind, *fields = map(str, content or [""])
-        if kind.casefold() in _READERS:
-            read = _READERS[kind.casefold()](fields)
-            yield from () if isinstance(read, str) else (read,)
-        else:
-            for part in content:
-                yield from _of_json(part)
+    parts = content if isinstance(content, list) else []
+    if parts and str(parts[0]).casefold() in _READERS:
+        kind, *fields = map(str, parts)
+        if not isinstance(read := _READERS[kind.casefold()](fields), str):
+            yield read
     elif isinstance(content, dict):
         said = {key.casefold(): _plain_value(value) for key, value in content.items()}
         source, target, name = (next((said[key] for key in keys if said.get(key)), "") for keys in _KEYS)
@@ -165,8 +161,9 @@ def _of_json(content: object) -> Iterator[Record]:
         elif name and not isinstance(content.get("entities"), list):
             yield EntityRecord(name, said.get("type", "").split(",")[0].strip(), said.get("description", ""))
         else:
-            for part in content.values():
-                yield from _of_json(part)
+            parts = list(content.values())
+    for part in parts:
+        yield from _of_json(part)
 
 
 def _plain_value(value: object) -> str:
@@ -211,58 +208,33 @@ def _as_fields(rest: str) -> str:
     return FIELD.join(field if _NUMBER.fullmatch(field) else json.dumps(field, ensure_ascii=False) for field in fields)
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A reply from the start of one record to the start of the next; `body` is the text after the kind."""
-
-    kind: str
-    start: int
-    body: str
-    length: int
-
-
-def _pieces(text: str) -> Iterator[_Piece]:
+def _openings(text: str) -> list[tuple[int, int, str]]:
+    """Return where each record starts, where its fields begin, and its kind."""
     known = [(match.start(), match.end(), match[1].lower()) for match in _OPENING.finditer(text)]
     taken = {start for start, _, _ in known}
-    other = [(m.start(1), m.end(1), m[2]) for m in _OTHER.finditer(text) if m.start(1) not in taken]
-    openings = sorted(known + other)
-    for (start, begins, kind), (end, _, _) in pairwise([*openings, (len(text), 0, "")]):
-        yield _Piece(kind, start, text[begins:end], end - start)
+    return sorted(known + [(m.start(1), m.end(1), m[2]) for m in _OTHER.finditer(text) if m.start(1) not in taken])
 
 
-def _read(piece: _Piece, *, last: bool, cut_off: bool) -> EntityRecord | RelationRecord | ClaimRecord | str:
-    reader = _READERS.get(piece.kind)
+def _read(kind: str, body: str, *, may_go_on: bool, last: bool) -> Record | str:
+    """Return the record in a text up to the next record, or why there is none."""
+    reader = _READERS.get(kind)
     if reader is None:
-        return f"there are no records of the kind {piece.kind!r}"
-    end = _closing(piece, last=last, cut_off=cut_off)
-    return _NOT_CLOSED if end is None else reader(_fields(piece.body[:end]))
-
-
-def _closing(piece: _Piece, *, last: bool, cut_off: bool) -> int | None:
-    """Return the offset in the body of the bracket that closes the record, None if that is uncertain."""
-    body = piece.body
+        return f"there are no records of the kind {kind!r}"
     for bracket in re.finditer(r"\)", body):
-        if _FOLLOWED.match(body, bracket.end()):
-            return bracket.start()
+        end = bracket.start()
         line_end = _LINE_ENDS.match(body, bracket.end())
         # A reply that was cut off may have continued after this bracket.
-        if line_end and not (last and cut_off and "\n" not in line_end[0]) and _is_whole(piece, bracket.start()):
-            return bracket.start()
-    return None if last or ")" not in body else body.rindex(")")
+        ends = line_end and not (last and may_go_on and "\n" not in line_end[0]) and _is_whole(body[:end])
+        if ends or _FOLLOWED.match(body, bracket.end()):
+            return reader(_fields(body[:end]))
+    return _NOT_CLOSED if last or ")" not in body else reader(_fields(body[: body.rindex(")")]))
 
 
-def _is_whole(piece: _Piece, end: int) -> bool:
+def _is_whole(inside: str) -> bool:
     """Return whether the fields before a bracket are a complete record, so that it may be the closing one."""
-    inside = piece.body[:end]
-    if inside.count("(") != inside.count(")"):
-        return False
-    fields = [field.strip() for field in _FIELD.split(inside)]
-    final = fields[-1]
-    if not fields[0].startswith(_MARKS):
-        return True
-    if piece.kind.startswith("relation") and len(fields) in (4, 5) and not final.startswith(_MARKS):
-        return True  # a strength
-    return len(final) > 1 and final.startswith(_MARKS) and final.endswith(_MARKS)
+    final = _FIELD.split(inside)[-1].strip()
+    is_open = final.startswith(_MARKS) and not (len(final) > 1 and final.endswith(_MARKS))
+    return inside.count("(") == inside.count(")") and not is_open
 
 
 def _fields(body: str) -> list[str]:
@@ -345,35 +317,23 @@ def write_records(records: Records) -> str:
     `read_records` reads the same records from it if each of them `is_writable`.
     """
     every: list[Record] = [*records.entities, *records.relations, *records.claims]
-    lines = [_written(record) + RECORD for record in every]
-    return "\n".join([*lines, COMPLETE])
+    return "\n".join([*map(_written, every), COMPLETE])
 
 
 def is_writable(record: Record) -> bool:
     """Return whether a record survives writing and reading: no field contains a delimiter."""
-    if any(mark in field for field in _written_fields(record) for mark in _RESERVED):
+    if any(mark in str(field) for field in astuple(record) for mark in _RESERVED):
         return False
-    text = _written(record)
-    read = read_records(f"{text}{RECORD}\n{COMPLETE}")
+    read = read_records(f"{_written(record)}\n{COMPLETE}")
     return not read.lost and [*read.entities, *read.relations, *read.claims] == [record]
 
 
 def _written(record: Record) -> str:
     kind = {EntityRecord: "entity", RelationRecord: "relationship", ClaimRecord: "claim"}[type(record)]
-    return f'("{kind}"{FIELD}{FIELD.join(_written_fields(record))})'
-
-
-def _written_fields(record: Record) -> list[str]:
-    match record:
-        case EntityRecord():
-            texts: list[str | None] = [record.name, record.type, record.description]
-        case RelationRecord():
-            texts = [record.source, record.target]
-            texts += [record.predicate, record.description] if record.predicate else [record.description]
-        case ClaimRecord():
-            texts = [record.subject, record.object, record.type, record.status]
-            texts += [record.start_date, record.end_date, record.description, record.quote]
+    texts, strength = list(astuple(record)), None
+    if isinstance(record, RelationRecord):
+        predicate, strength = [record.predicate] if record.predicate else [], record.strength
+        texts = [record.source, record.target, *predicate, record.description]
     fields = [f'"{_NONE if text is None else text}"' for text in texts]
-    if isinstance(record, RelationRecord) and record.strength is not None:
-        fields.append(f"{record.strength:g}")
-    return fields
+    fields += [] if strength is None else [f"{strength:g}"]
+    return f'("{kind}"{FIELD}{FIELD.join(fields)}){RECORD}'

@@ -7,15 +7,13 @@ import re
 from collections import deque
 from typing import Literal
 
-from conspectus.prompts.replies.thinking import ThinkingStream
+from conspectus.prompts.replies.thinking import AnswerLength
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+")
 _NUMBER_OF_A_LINE = re.compile(r"^\W*\d{1,4}[.):\]]", re.MULTILINE)
 """The number of an item: a list that repeats itself counts on."""
-_GRAM, _SEEN, _LEAST_NEW = 5, 100, 0.03
-"""A reply repeats itself if less than this share of its last `_SEEN` sequences of `_GRAM` words is new."""
-_VERBATIM = 50
-"""Words after which a reply that says the same words for the third time repeats itself."""
+_GRAM, _SEEN, _MOST_NEW = 5, 100, 2
+"""A reply repeats itself if at most so many of its last `_SEEN` sequences of `_GRAM` words are new."""
 _MOST_BLANK = 400
 """Characters without a word after which nothing more is expected: grammars let models write spaces for ever."""
 _AT_ONCE = 80
@@ -53,14 +51,12 @@ class Runaway:
 
     def __init__(self, longest: int) -> None:
         self._left = longest
-        self._thinking = ThinkingStream()
+        self._answer = AnswerLength()
         self._waiting = ""
-        self._grams: dict[tuple[str, ...], int] = {}
+        self._grams: set[tuple[str, ...]] = set()
         self._last: deque[str] = deque(maxlen=_GRAM)
-        self._new: deque[bool] = deque(maxlen=_SEEN)
-        self._starts: deque[int] = deque(maxlen=_SEEN)
-        self._n_new = self._read = self._taken = self._end_of_word = 0
-        self._n_words = self._period = self._verbatim = 0
+        self._news: deque[tuple[int, bool]] = deque(maxlen=_SEEN)
+        self._read = self._end_of_word = 0
         self.kept = 0
         """If the reply is a loop: the number of its characters before the first repetition."""
 
@@ -69,37 +65,23 @@ class Runaway:
         self._waiting += piece
         if len(self._waiting) < _AT_ONCE:
             return ""
-        self._left -= len(self._thinking.take(self._waiting[self._taken :]))
-        if self._left < 0:
-            return "length"
         cut = max(self._waiting.rfind(" "), self._waiting.rfind("\n")) + 1 or len(self._waiting)
         text, self._waiting = self._waiting[:cut], self._waiting[cut:]
-        self._taken = len(self._waiting)
+        self._left -= self._answer.take(text)
+        if self._left < 0:
+            return "length"
         bare = _NUMBER_OF_A_LINE.sub(lambda number: " " * len(number[0]), text)
         for word in _WORD.finditer(bare):
-            self._add(word[0], self._read + word.start())
+            self._last.append(word[0].casefold())
+            gram = tuple(self._last)
+            self._news.append((self._read + word.start(), gram not in self._grams))
+            self._grams.add(gram)
             self._end_of_word = self._read + word.end()
         self._read += len(text)
         if self._read - self._end_of_word > _MOST_BLANK:
             self.kept = self._end_of_word
             return "loop"
-        if len(self._new) == _SEEN and self._n_new < _LEAST_NEW * _SEEN:
-            self.kept = self._starts[0]
-            return "loop"
-        if max(2 * self._period, _VERBATIM) <= self._verbatim <= len(self._starts):
-            self.kept = self._starts[-self._verbatim]
+        if len(self._news) == _SEEN and sum(new for _, new in self._news) <= _MOST_NEW:
+            self.kept = self._news[0][0]
             return "loop"
         return ""
-
-    def _add(self, word: str, start: int) -> None:
-        self._last.append(word.casefold())
-        gram = tuple(self._last)
-        if len(self._new) == _SEEN:
-            self._n_new -= self._new[0]
-        self._new.append(gram not in self._grams)
-        self._n_new += self._new[-1]
-        self._starts.append(start)
-        self._n_words += 1
-        period = self._n_words - self._grams.get(gram, self._n_words)
-        self._verbatim = self._verbatim + 1 if period and period == self._period else 0
-        self._period, self._grams[gram] = period, self._n_words

@@ -9,7 +9,7 @@ needs to know nothing else about retrying.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Generic, Literal, Protocol, Self, TypeVar, get_args
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from conspectus.prompts.client.capabilities import requested_schema
 from conspectus.prompts.client.window import Window, window_for
@@ -63,22 +63,22 @@ async def ask_for(model: LanguageModel, request: Request, schema: type[Answer]) 
         Person(name='Ada')
     """
 
-    def read(text: str, cut_off: bool) -> Answer:
-        return read_reply(text, schema, cut_off=cut_off)
+    def read(reply: Reply) -> Answer:
+        return read_reply(reply.text, schema, cut_off=reply.is_cut_off)
 
-    return await _ask(model, replace(request, schema=schema), read)
+    return await ask(model, request, schema, read, "")
 
 
 async def ask(
-    model: LanguageModel, request: Request, schema: type[BaseModel], read: Callable[[str], Value | None], reason: str
+    model: LanguageModel, request: Request, schema: type[BaseModel], read: Callable[[Reply], Value | None], reason: str
 ) -> Value:
-    """Return the value that `read` finds in a reply, which need not be JSON; ask once more if it returns None.
+    """Return the value that `read` finds in a reply, which need not be JSON; ask once more if it finds none.
 
     Args:
         model: The model to ask.
         request: The request; its schema is set here.
         schema: What servers that enforce schemas are asked for.
-        read: Reads the text of a reply.
+        read: Reads a reply; returns None, or raises BadAnswer, if it cannot be used.
         reason: Why a reply without a value cannot be used.
 
     Raises:
@@ -86,23 +86,19 @@ async def ask(
         ModelError: What `complete` raises.
     """
 
-    def found(text: str, _cut_off: bool) -> Value:
-        value = read(text)
-        if value is None:
-            raise BadAnswer(why_unusable(text, reason), text)
-        return value
-
-    return await _ask(model, replace(request, schema=schema), found)
-
-
-async def _ask(model: LanguageModel, request: Request, read: Callable[[str, bool], Value]) -> Value:
-    reply = await model.complete(request)
-    try:
-        return read(reply.text, reply.is_cut_off)
-    except BadAnswer as bad:
-        request = another_try(request) if reply.is_cut_off else _with_complaint(request, bad)
-    reply = await model.complete(request)
-    return read(reply.text, reply.is_cut_off)
+    request = replace(request, schema=schema)
+    for is_first in (True, False):
+        reply = await model.complete(request)
+        try:
+            if (value := read(reply)) is not None:
+                return value
+            raise BadAnswer(why_unusable(reply.text, reason), reply.text)
+        except BadAnswer as bad:
+            if not is_first:
+                raise
+            again = render("json/again", reason=bad.reason, schema=requested_schema(request))
+            request = another_try(request) if reply.is_cut_off else with_complaint(request, bad.raw, again)
+    raise AssertionError("the second reply returns or raises")
 
 
 class CountedModel:
@@ -148,27 +144,25 @@ async def ask_choice(model: LanguageModel, request: Request, choices: Sequence[s
     BadAnswer if the second reply cannot be used either.
     """
     form = _form(tuple(choices), reasoned=reasoned)
-    picked = await ask_for(model, request, form)
-    answer: str = picked.answer  # type: ignore[attr-defined]
-    return answer
 
+    def read(reply: Reply) -> str:
+        try:
+            answer: str = read_answer(reply.text, form, cut_off=reply.is_cut_off).answer  # type: ignore[attr-defined]
+        except BadAnswer:
+            if reply.is_cut_off:
+                raise
+            answer = read_choice(reply.text, choices)
+        return answer
 
-class _Choice(BaseModel):
-    @classmethod
-    def in_words(cls, reply: str) -> Self:
-        return cls.model_validate({"answer": read_choice(reply, get_args(cls.model_fields["answer"].annotation))})
+    return await ask(model, request, form, read, "")
 
 
 @cache
-def _form(choices: tuple[str, ...], *, reasoned: bool) -> type[_Choice]:
+def _form(choices: tuple[str, ...], *, reasoned: bool) -> type[BaseModel]:
     """Return the schema of a choice: one class per set of choices."""
     one_of_them: Any = Literal[choices]
     reason: dict[str, Any] = {"reason": (str, "")} if reasoned else {}
-    return create_model("Choice", __base__=_Choice, **reason, answer=(one_of_them, ...))
-
-
-def _with_complaint(request: Request, bad: BadAnswer) -> Request:
-    return with_complaint(request, bad.raw, render("json/again", reason=bad.reason, schema=requested_schema(request)))
+    return create_model("Choice", **reason, answer=(one_of_them, ...))
 
 
 def with_complaint(request: Request, reply: str, complaint: str) -> Request:
@@ -253,24 +247,23 @@ class Retrying(CountedModel):
         Better means: dropped nothing; else had more parts read; else dropped fewer; else the remembered one, so that
         results derived from it stay valid. If the model gives no reply, the remembered one counts.
         """
-        before = _Recorder(self._model, fresh=False)
-        first = await _tried(exchange, before)
-        if _quality(first)[0] or not any(reply.remembered for _, reply in before.replies):
-            return _value(first)
-        now = _Recorder(self._model, fresh=True)
-        try:
-            second = await _tried(exchange, now)
-        except ModelError:
+        before, now = _Recorder(self._model, fresh=False), _Recorder(self._model, fresh=True)
+        best = await _tried(exchange, before)
+        if not _quality(best)[0] and any(reply.remembered for _, reply in before.replies):
             self.retried.asked += 1
-            self.retried.unanswered += 1
-            return _value(first)
-        self.retried.asked += 1
-        self.retried.healed += _quality(second)[0]
-        if _quality(second) <= _quality(first):
-            return _value(first)
-        for request, reply in now.replies:
-            await self._remembering.remember(request, reply)
-        return _value(second)
+            try:
+                second = await _tried(exchange, now)
+            except ModelError:
+                self.retried.unanswered += 1
+            else:
+                self.retried.healed += _quality(second)[0]
+                if _quality(second) > _quality(best):
+                    best = second
+                    for request, reply in now.replies:
+                        await self._remembering.remember(request, reply)
+        if isinstance(best, BadAnswer):
+            raise best
+        return best.value
 
 
 class _Recorder(CountedModel):
@@ -298,9 +291,3 @@ def _quality(outcome: ExchangeResult[Value] | BadAnswer) -> tuple[bool, int, int
     if isinstance(outcome, BadAnswer):
         return (False, 0, -1)
     return (not outcome.lost, outcome.read, -outcome.lost)
-
-
-def _value(outcome: ExchangeResult[Value] | BadAnswer) -> Value:
-    if isinstance(outcome, BadAnswer):
-        raise outcome
-    return outcome.value

@@ -81,15 +81,11 @@ def test_what_was_asked_before_is_remembered(server: Server, tmp_path: Path) -> 
     assert again.text == first.text
 
 
-def test_the_pieces_of_a_stream_are_the_reply(server: Server, tmp_path: Path) -> None:
-    memo = Memo(tmp_path / "memo.sqlite")
-
-    pieces: list[str] = []
-    asyncio.run(server.client(memo).complete(ask("Count to five."), pieces.append))
-    text = "".join(pieces)
-    reply = asyncio.run(server.client(memo).complete(ask("Count to five.")))
-    assert reply.remembered
-    assert reply.text == text
+def test_the_pieces_of_a_stream_are_the_reply(server: Server) -> None:
+    model, pieces = server.client(), list[str]()
+    model.on_text = pieces.append
+    reply = asyncio.run(model.complete(ask("Count to five.")))
+    assert reply.text == "".join(pieces)
 
 
 def test_json_is_a_record_or_a_bad_answer(server: Server) -> None:

@@ -235,7 +235,7 @@ class LlmBeamPolicy:
         request = self._request(REASON, prompt, state.texts, explores=False)
         try:
             read = await ask(
-                self._model, request, Reasoned, lambda reply: read_reasoning(reply, len(shown.items)), _NO_VERDICT
+                self._model, request, Reasoned, lambda reply: read_reasoning(reply.text, len(shown.items)), _NO_VERDICT
             )
         except ModelError as error:
             calls = self._model.calls - before

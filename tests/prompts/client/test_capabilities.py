@@ -99,7 +99,7 @@ def test_a_stream_asks_for_its_usage_where_the_server_knows_how() -> None:
 
 
 def test_a_member_of_the_settings_that_is_refused_is_left_out_and_named(caplog: pytest.LogCaptureFixture) -> None:
-    lowered = Capabilities(extra='{"seed": 1, "reasoning_effort": "low"}').lowered("Unknown argument: reasoning_effort")
+    lowered = Capabilities(extra={"seed": 1, "reasoning_effort": "low"}).lowered("Unknown argument: reasoning_effort")
     assert lowered
     assert body(lowered)["seed"] == 1
     assert "reasoning_effort" not in body(lowered)

@@ -100,8 +100,7 @@ def test_nothing_is_paid_twice(memo: Memo) -> None:
         (reply,) = complete(again, "a")
         assert reply == replace(replies[0], remembered=True)  # type: ignore[type-var]
         assert again.meter.total() == replace(again.meter.total(), calls=0, remembered=1, prompt_tokens=0, cost=0)
-        streamed = asyncio.run(pieces_of(again, "b"))
-        assert streamed == ["echo b"]
+        assert texts_of(complete(again, "b")) == ["echo b"]
         assert len(server.requests) == 2
 
 
@@ -134,24 +133,10 @@ def test_what_a_reply_was_made_from_is_remembered_with_it(memo: Memo) -> None:
         assert memo.made_from("chunk3") == []
 
 
-async def pieces_of(model: ModelClient, text: str) -> list[str]:
-    pieces: list[str] = []
-    await model.complete(ask(text), pieces.append)
-    return pieces
-
-
-def test_a_stream_that_breaks_off_says_so_and_is_not_remembered(memo: Memo) -> None:
+def test_a_stream_that_breaks_off_is_asked_for_again() -> None:
     faults = Faults(script={"count": ["cut", None], "early": ["drop", None]})
     with FakeServer("one two three four five six seven", piece=5, faults=faults) as server:
-        model = client(server, memo)
-
-        got: list[str] = []
-        with pytest.raises(ModelUnavailable, match="broke off"):
-            asyncio.run(model.complete(ask("count"), got.append))
-        assert 0 < len("".join(got)) < len("one two three four five six seven")
-        assert "".join(asyncio.run(pieces_of(model, "count"))) == "one two three four five six seven"
-        # Nothing had come yet: it is simply tried again.
-        assert "".join(asyncio.run(pieces_of(model, "early"))) == "one two three four five six seven"
+        assert texts_of(complete(client(server), "count", "early")) == ["one two three four five six seven"] * 2
 
 
 def test_a_stream_that_nobody_waits_for_any_more_gives_its_slot_back() -> None:
@@ -159,7 +144,7 @@ def test_a_stream_that_nobody_waits_for_any_more_gives_its_slot_back() -> None:
         model = client(server, concurrency=1)
 
         with pytest.raises(TimeoutError):
-            asyncio.run(asyncio.wait_for(pieces_of(model, "long"), 0.2))
+            asyncio.run(asyncio.wait_for(model.complete(ask("long")), 0.2))
         server.change(replies="short")
         assert texts_of(complete(model, "short")) == ["short"]
 
@@ -293,13 +278,13 @@ def test_a_server_that_does_not_stream_answers_whole() -> None:
         await writer.drain()
         writer.close()
 
-    async def ask_it() -> list[str]:
+    async def ask_it() -> str:
         async with await asyncio.start_server(whole, "127.0.0.1", 0) as listening:
             port = listening.sockets[0].getsockname()[1]
             model = ModelClient(LlmSettings(model="m", base_url=f"http://127.0.0.1:{port}/v1", attempts=1))
-            return await pieces_of(model, "a")
+            return (await model.complete(ask("a"))).text
 
-    assert asyncio.run(ask_it()) == ["all at once"]
+    assert asyncio.run(ask_it()) == "all at once"
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def run(work: Coroutine[Any, Any, None]) -> None:
 
 
 def limiter(concurrency: int = 8, **limits: float) -> RateLimiter:
-    return RateLimiter(concurrency=concurrency, clock=asyncio.get_running_loop().time, **limits)
+    return RateLimiter(concurrency=concurrency, **limits)
 
 
 async def sent(limits: RateLimiter, calls: int, *, takes: float = 0.2, tokens: float = 1.0) -> list[float]:

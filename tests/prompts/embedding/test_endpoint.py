@@ -127,11 +127,9 @@ def test_usage_is_counted_by_step_and_priced() -> None:
         assert (spent.step, spent.model, spent.calls, spent.prompt_tokens) == ("embed", "m", 4, tokens)
         assert spent.cost == pytest.approx(2e-6 * tokens)
         assert not spent.estimated
-        assert one.meter.spending() == (spent,)
-    with FakeServer(without=["usage"]) as server:
-        other = embedder(server.url)
-        other.embed(TEXTS)
-        (spent,) = other.meter.spending()
+    with FakeServer(without=["usage"]) as server, metered() as meter:
+        embedder(server.url).embed(TEXTS)
+        (spent,) = meter.spending()
         assert spent.estimated
         assert spent.cost is None
         assert spent.prompt_tokens == pytest.approx(tokens, rel=0.5)

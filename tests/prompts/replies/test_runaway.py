@@ -65,6 +65,6 @@ def test_a_reply_is_cut_at_what_its_step_and_input_need_but_thinking_is_not_coun
     prose = " ".join(drawn.choice(WORDS) for _ in range(5000))
     why, kept = read(prose, longest)
     assert why == "length"
-    assert longest < len(kept) <= longest + 5
+    assert longest < len(kept) <= longest + 100
     assert read(f"<think>{prose}</think>Yes.", longest)[0] == ""
     assert longest_reply("extract", 5000) > longest_reply("extract", 500) > longest_reply("glean_check", 500)
