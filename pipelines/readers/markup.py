@@ -1,8 +1,14 @@
-"""Read LaTeX: its text and tables without commands of layout, with headings; its full syntax is not interpreted."""
+"""Read LaTeX: its text and tables without commands of layout, with headings; its full syntax is not interpreted.
+
+What a rule says that a pattern and a replacement can express is in `markup.toml`, for other markup too (`markdown`).
+"""
 
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from conspectus.pipelines.readers.plain import read_whole
 from conspectus.pipelines.readers.rows import Draft, Row, as_title, markdown_table
@@ -41,29 +47,29 @@ _TEX_TABLE = re.compile(
     r"\\begin\{(?:tabular[x*]?|longtable)\}(?:\{[^{}]*\}|\[[^\]]*\])*+((?:(?!\\begin\{(?:tabular|longtable))(?s:.))*?)"
     r"\\end\{(?:tabular[x*]?|longtable)\}"
 )
-_TEX_RULES = [
-    (re.compile(rule), by)
-    for rule, by in (
-        (rf"\\(?:title|author|date|affil|address)\*?(?:\[[^\]]*\])?\{{{_GROUP}\}}", ""),
-        (r"\\begin\{abstract\}", r"\n\n\\section{Abstract}\n"),
-        (r"\\begin\{thebibliography\}(?:\{[^{}]*\})?", r"\n\n\\section{References}\n"),
-        (r"\\bibitem(?:\[[^\]]*\])?\{[^{}]*\}", "\n\n"),
-        (r"[ ~]*\\(?:cite|citep|citet|parencite|autocite)\*?(?:\[[^\]]*\]){0,2}\{[^{}]*\}", ""),
-        (r"\\(?:label|index|vspace|hspace|includegraphics|bibliography|bibliographystyle|usepackage|input|include|pagestyle)\*?"
-         r"(?:\[[^\]]*\])?\{[^{}]*\}", ""),
-        (r"\\(?:maketitle|tableofcontents|noindent|centering|newpage|clearpage|bigskip|medskip|smallskip)\b", ""),
-        (r"\\(?:begin|end)\{(?:verbatim|lstlisting|minted)\*?\}(?:\[[^\]]*\])?(?:\{\w+\})?\n?", "\n```\n"),
-        (r"\\(?:href\{[^{}]*\}|(?:num|unit|si)(?:\[[^\]]*\])?)\{([^{}]*)\}|\\xspace\b", r"\1"),
-        (r"\\(?:SI|qty)(?:\[[^\]]*\])?\{([^{}]*)\}\{([^{}]*)\}", r"\1 \2"),
-        (r"\\percent\b", "%"),
-        (r"\\degreeCelsius\b", "°C"),
-        (r"\\(?=(?:kilo|milli|centi|mega|gram|met(?:er|re)|second|hertz|volt|watt|lit(?:er|re)|ampere)(?:\b|\\))", ""),
-        (r"\\item\b[ ]?\[([^\]]*)\]", r"- \1: "),
-        (r"\\item\b[ ]?", "- "),
-        (r"(\\(?:begin|end)\{[\w*]+\}(?:\[[^\]]*\])?|\\caption)", r"\n\1"),
-    )
-]  # fmt: skip
 _TEX_ENVIRONMENT = re.compile(r"\\(?:begin|end)\{[\w*]+\}(?:\[[^\]]*\])?")
+
+
+Replacement = str | Callable[[re.Match[str]], str]
+
+
+@cache
+def _rules(form: str) -> list[tuple[str, str]]:
+    table = tomllib.loads(Path(__file__).with_name("markup.toml").read_text("utf-8"))
+    return [(rule, by) for rule, by in table[form]]
+
+
+def by_rules(form: str, text: str, made: Mapping[str, Replacement] = MappingProxyType({})) -> str:
+    """Return a text changed by the rules of `markup.toml` for a form of markup.
+
+    `made` has the functions that the rules name.
+
+    >>> by_rules("latex", "90 \\\\percent")
+    '90 %'
+    """
+    for rule, by in _rules(form):
+        text = re.sub(rule, made.get(by, by), text, flags=re.M)
+    return text
 
 
 def read_latex(path: Path, _: InputSettings) -> Iterator[Row]:
@@ -77,10 +83,7 @@ def read_latex(path: Path, _: InputSettings) -> Iterator[Row]:
     plain = [_TEX_AROUND.sub(r"\1", _inline(_TEX_ASIDE.sub("", every))) for every in authors]
     names = [" ".join(name.split()) for every in plain for name in _TEX_AND.split(every)]
     body = _TEX_BODY.search(source)
-    text = body[1] if body else source
-    for rule, by in _TEX_RULES:
-        text = rule.sub(by, text)
-    text = _TEX_TABLE.sub(_table, text)
+    text = _TEX_TABLE.sub(_table, by_rules("latex", body[1] if body else source))
     draft = Draft()
     metadata = {"author": ", ".join(filter(None, names))} if any(names) else {}
     if title:
