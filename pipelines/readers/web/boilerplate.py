@@ -20,39 +20,23 @@ if TYPE_CHECKING:
 NAVIGATION, CONTENTS = "navigation", "contents"
 """Kinds of parts: navigation to other pages, and a table of contents."""
 
-UNSEEN = frozenset(
-    """head script style noscript template iframe object embed applet svg canvas audio video map datalist
-    select textarea button rp""".split()
-)
-"""Elements that never contain text of the page."""
-
 _INVISIBLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.I)
-_BLOCKS = frozenset(
-    """p div table tbody thead tr td th ul ol li dl dt dd center header footer aside section article form pre
-    blockquote address figure""".split()
+_TABLE = by_language("conspectus.pipelines.readers.web", "elements.txt")
+_UNSEEN, _BLOCKS, _HEADINGS, _CONTROLS = (frozenset(names.split()) for names in _TABLE["elements"].values())
+"""Elements that never contain text of the page, that make blocks, that are headings or controls."""
+
+_ROLES, _NAMES, _NAMES_OF_EDGES, _NAMES_OF_CONTENTS, _SIGNS_OF_LINKS = (
+    frozenset(names.split()) for names in _TABLE["names"].values()
 )
-_HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
-_CONTROLS = frozenset("input select textarea button".split())
-_ROLES = frozenset("navigation search banner contentinfo menu menubar toolbar directory doc-toc doc-index".split())
-_NAMES = frozenset(
-    """nav navbar navlinks navheader navfooter navpanel docnav navigation menu submenu mainmenu topmenu searchmenu
-    sidebar sidenav sphinxsidebar breadcrumb breadcrumbs pagination pager related skip skiplink search searchbox
-    searchform toolbar""".split()
-)
-_NAMES_OF_EDGES = frozenset("footer header banner masthead".split())
-_NAMES_OF_CONTENTS = frozenset("toc contents tableofcontents toctree lot lof".split())
-_SIGNS_OF_LINKS = frozenset("headerlink permalink anchor anchorjs mark".split())
 _CONTENTS_TITLES = word_set("contents")
-_RELATIONS = {"next": "next", "prev": "previous", "previous": "previous", "up": "up", "parent": "up"}
-_OTHER_RELATIONS = frozenset("home start top contents toc index glossary first last search help bookmark".split())
-_KEYS = {"n": "next", "p": "previous", "u": "up"}
-_OTHER_KEYS = frozenset("hct")
-_WORD_KINDS = {
-    word: kind.replace("elsewhere", "")
-    for kind, texts in by_language("conspectus.pipelines.readers.web", "navigation.txt").items()
-    for word in " ".join(texts.values()).split()
+_LEADS = {
+    f"{role}:{word}" if role in ("rel", "key") else word: kind.replace("elsewhere", "")
+    for kind, rows in by_language("conspectus.pipelines.readers.web", "navigation.txt").items()
+    for role, words in rows.items()
+    for word in words.split()
 }
-_PHRASES = {"nach oben": "up", "zum anfang": "", "table of contents": "", "niveau supérieur": "up", "back to top": ""}
+"""Where the relations, keys and words of links lead."""
+
 _FOOTERS = re.compile(
     r"""(?ix) (?: this\s page\s (?:was\s)? )? last\s (?:modified|updated|changed|edited|reviewed|generated)\b
     | (?:page\s)? (?:generated|created|built|powered)\s (?:by|with|on|using)\b
@@ -96,7 +80,7 @@ class _Facts:
 
 def is_unseen(element: "_Element") -> bool:
     """Return whether browsers do not show an element, or show only a control."""
-    if local(element).lower() in UNSEEN:
+    if local(element).lower() in _UNSEEN:
         return True
     hidden = element.get("hidden")
     return (hidden is not None and hidden != "until-found") or bool(_INVISIBLE.search(element.get("style") or ""))
@@ -140,17 +124,11 @@ def parts_beside_text(root: "_Element", title: str | None, name: str = "") -> "d
 
 def link_kind(link: "_Element") -> str | None:
     """Return next, previous or up for a link of that kind, "" for one to the beginning or similar, else None."""
-    for relation in (link.get("rel") or "").lower().split():
-        if relation in _RELATIONS or relation in _OTHER_RELATIONS:
-            return _RELATIONS.get(relation, "")
-    key = (link.get("accesskey") or "").lower()
-    if key and (key in _KEYS or key in _OTHER_KEYS):
-        return _KEYS.get(key, "")
     pictures = [item.get("alt") or "" for item in link.iter() if local(item).lower() == "img"]
-    text = " ".join("".join([*(str(part) for part in link.itertext()), *pictures]).lower().split()).strip(
-        "[]<>«»←→↑:| "
-    )
-    return _PHRASES[text] if text in _PHRASES else _WORD_KINDS.get(text)
+    words = "".join([*map(str, link.itertext()), *pictures]).lower().split()
+    said = [f"rel:{relation}" for relation in (link.get("rel") or "").lower().split()]
+    said += [f"key:{(link.get('accesskey') or '').lower()}", "-".join(words).strip("[]<>«»←→↑:|-")]
+    return next((_LEADS[each] for each in said if each in _LEADS), None)
 
 
 def _facts_of(root: "_Element", name: str) -> "dict[_Element, _Facts]":
@@ -278,6 +256,6 @@ def relations(root: "_Element") -> "Iterator[tuple[str, str]]":
     for element in root.iter():
         if local(element).lower() == "link" and element.get("href"):
             for relation in (element.get("rel") or "").lower().split():
-                kind = _RELATIONS.get(relation) or (relation if relation in ("index", "glossary") else "")
+                kind = _LEADS.get(f"rel:{relation}") or (relation if relation in ("index", "glossary") else "")
                 if kind:
                     yield kind, element.get("href") or ""
