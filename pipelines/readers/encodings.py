@@ -21,22 +21,6 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_MAGIC = {
-    b"\x89PNG\r\n": "PNG",
-    b"\xff\xd8\xff": "JPEG",
-    b"GIF87a": "GIF",
-    b"GIF89a": "GIF",
-    b"%PDF-": "PDF",
-    b"PK\x03\x04": "ZIP",
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-    b"7z\xbc\xaf\x27\x1c": "7z",
-    b"\x7fELF": "ELF",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "OLE",
-    b"SQLite format 3\x00": "SQLite",
-    b"PAR1": "Parquet",
-}
 # In order of preference among equally likely ones. Rare character sets would win by chance.
 _LEGACY = """
     cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r cp866 iso8859_2 cp932 euc_jp gb18030 big5 cp949 cp874
@@ -111,28 +95,25 @@ def clean(text: str) -> str:
 def encoding_of(stream: IO[bytes]) -> str:
     """Return the codec that decodes a stream as text, apart from damaged places; the stream is read.
 
-    Raises Unreadable for an empty one and for one that is not text: known magic numbers, over 1 % control characters
-    (including NUL), or bytes that no encoding decodes plausibly.
+    Raises Unreadable for an empty one and for one that is not text: over 1 % control characters (including NUL), or
+    bytes that no encoding decodes plausibly.
     """
     head = stream.read(_BLOCK)
     if not head:
         raise Unreadable("empty")
     for mark, codec in _MARKS:
         if head.startswith(mark):
-            if codec != "utf-8-sig" and not _decodes(head, stream, codec):
+            if codec != "utf-8-sig" and not _decodes(stream, codec):
                 raise Unreadable("binary data", f"begins like {codec.upper()} and does not go on so")
             return codec
-    for magic, kind in _MAGIC.items():
-        if head.startswith(magic):
-            raise Unreadable("binary data", f"begins like a {kind} file")
     unmarked = _utf16_without_mark(head)
-    if unmarked and _decodes(head, stream, unmarked):
+    if unmarked and _decodes(stream, unmarked):
         return unmarked
     nuls = head.count(0)
     controls = _controls(head) - (nuls if nuls <= _MOST_NULS * len(head) else 0)
     if controls > _MOST_CONTROLS * len(head):
         raise Unreadable("binary data", f"{controls} control characters in the first {len(head)} bytes")
-    if _decodes(head, stream, "utf-8"):
+    if _decodes(stream, "utf-8"):
         return "utf-8"
     stream.seek(0)
     return _legacy_encoding(_sample(stream))
@@ -150,14 +131,11 @@ def _utf16_without_mark(head: bytes) -> str | None:
     return None
 
 
-def _decodes(head: bytes, stream: IO[bytes], codec: str) -> bool:
-    decoder = codecs.getincrementaldecoder(codec)(errors="strict")
+def _decodes(stream: IO[bytes], codec: str) -> bool:
+    stream.seek(0)
     try:
-        block = head
-        while block:
-            decoder.decode(block)
-            block = stream.read(_BLOCK)
-        decoder.decode(b"", final=True)
+        for _ in codecs.iterdecode(iter(lambda: stream.read(_BLOCK), b""), codec):
+            pass
     except UnicodeDecodeError:
         return False
     return True
