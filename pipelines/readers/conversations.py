@@ -19,6 +19,7 @@ from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.plain import read_whole
 from conspectus.pipelines.readers.rows import Draft, Row, as_title, items, labelled, mapping
 from conspectus.storage.settings import InputSettings
+from conspectus.storage.text.language_tables import by_language
 
 _SLACK_ID = re.compile(r"[UWCGDB][A-Z0-9]{2,20}")
 _SLACK_TIME = re.compile(r"\d{9,11}\.\d{1,9}")
@@ -31,15 +32,7 @@ _ENDS = tuple(".?!…。？！।؟")
 _LONGEST = 400
 """The characters beyond which the next cue begins a new line, whoever speaks."""
 _PROPERTY = re.compile(r"(?:[\w-]+\.)?(?P<name>[A-Za-z-]+)(?P<options>(?:;[^:;\"]*(?:\"[^\"]*\")?)*):(?P<value>.*)")
-_PROPERTIES = {
-    "DTSTART": "Start", "DTEND": "End", "DUE": "Due", "DURATION": "Duration", "LOCATION": "Location",
-    "STATUS": "Status", "DESCRIPTION": "Description", "ORGANIZER": "Organizer", "ATTENDEE": "Attendee",
-    "RRULE": "Repeats", "URL": "URL",
-    "CATEGORIES": "Categories", "COMMENT": "Comment", "CONTACT": "Contact", "RESOURCES": "Resources", "NOTE": "Note",
-    "ORG": "Organization", "TITLE": "Title", "ROLE": "Role", "EMAIL": "E-mail", "TEL": "Telephone", "ADR": "Address",
-    "BDAY": "Birthday", "NICKNAME": "Nickname",
-}  # fmt: skip
-"""The properties that are read, by the words for them."""
+_PROPERTIES = by_language("conspectus.pipelines.readers", "calendars.txt")["properties"]
 _WHEN = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\d\d(Z?))?")
 _PERSON = re.compile(r';CN="?([^";:]+)', re.I)
 _ITEMS = ("VEVENT", "VTODO", "VJOURNAL", "VCARD")
