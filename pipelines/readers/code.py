@@ -208,8 +208,7 @@ def read_notebook(path: Path, _: InputSettings) -> Iterator[Row]:
                 draft.add(fenced(output, "text"))
         else:
             add_markdown(draft, source)
-    title = next((place.label for place in draft.places if place.kind == "heading"), None)
-    yield draft.row(title, {"programming_language": language})
+    yield draft.row(draft.heading(), {"programming_language": language})
 
 
 def _output(output: Any) -> str:  # noqa: ANN401  (any JSON)

@@ -77,7 +77,7 @@ def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
             }
             draft.add(labelled(said))
         add_markdown(draft, text)
-        title = title or next((place.label for place in draft.places if place.level == 1), None)
+        title = title or draft.heading(1)
         if draft:
             yield replace(draft.row(title, metadata), number=number)
         elif number is None:
@@ -269,8 +269,7 @@ _MADE = {
 def _row(text: str, title: str | None, level: int = 1) -> Row:
     draft = Draft()
     add_markdown(draft, text)
-    first = next((place.label for place in draft.places if place.level == level), None)
-    return draft.row(as_title(title) or first, {})
+    return draft.row(as_title(title) or draft.heading(level), {})
 
 
 _MANUAL = re.compile(r"^\.[ \t]*(?:TH|Dd|SH|Sh)\b", re.M)

@@ -270,6 +270,11 @@ class Draft:
             self._waiting = [item for item in self._waiting if item[0] != kind]
         self._waiting.append((kind, clean(label), level))
 
+    def heading(self, level: int | None = None) -> str | None:
+        """Return the first heading of a level, or of any; None without one."""
+        levels = (level,) if level is not None else range(10)
+        return next((place.label for place in self.places if place.kind == "heading" and place.level in levels), None)
+
     def __bool__(self) -> bool:
         return bool(self._parts)
 

@@ -65,8 +65,7 @@ def read_html(path: Path, _: InputSettings) -> Iterator[Row]:
     draft = Draft()
     title = _title(root)
     add_page(root, draft, title, path.name)
-    heading = next((place.label for place in draft.places if place.level == 1), None)
-    yield draft.row(title or heading, _metadata(root))
+    yield draft.row(title or draft.heading(1), _metadata(root))
 
 
 def parse_page(markup: str) -> "_Element | None":

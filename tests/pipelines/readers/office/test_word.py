@@ -6,7 +6,7 @@ from pathlib import Path
 import docx
 import pytest
 from conspectus.pipelines.readers.office.word import read_word
-from conspectus.pipelines.readers.rows import Lost
+from conspectus.pipelines.readers.rows import Row
 from docx.oxml import parse_xml
 
 from tests.pipelines.readers.reading import (
@@ -146,15 +146,16 @@ def test_what_is_no_document(content: bytes, reason: str, path: Path) -> None:
     assert refusal(read_word, written(path, content)).reason == reason
 
 
-def test_a_note_that_a_table_repeats_is_counted_each_time(path: Path) -> None:
+def test_a_note_that_is_referred_to_often_is_read_once(path: Path) -> None:
     reference = '<w:r><w:footnoteReference w:id="2"/></w:r>'
     content = by_hand(
         f"<w:document {W}><w:body><w:tbl><w:tr><w:tc><w:p>{reference * 50_000}</w:p></w:tc></w:tr></w:tbl>"
         "</w:body></w:document>",
         footnotes=f'<w:footnotes {W}><w:footnote w:id="2">{paragraph("word " * 2_000)}</w:footnote></w:footnotes>',
     )
-    (lost,) = read_apart(written(path, content))
-    assert isinstance(lost, Lost)
+    (row,) = read_apart(written(path, content))
+    assert isinstance(row, Row)
+    assert row.text.count("word") == 2_000
 
 
 def test_signs_and_fractions(path: Path) -> None:
