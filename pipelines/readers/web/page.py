@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from html.entities import html5
+from html import unescape
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ _WIDER = {
 """The actual encodings of pages that declare the keys (WHATWG Encoding Standard)."""
 
 _HEAD = 4096
-_ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]{1,31});")
+_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{1,31};")
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 _META = {
     "author": "author", "dc.creator": "author", "dcterms.creator": "author", "article:author": "author",
@@ -63,7 +63,7 @@ def read_html(path: Path, _: InputSettings) -> Iterator[Row]:
     if root is None:
         raise Unreadable("no text", "the page is empty")
     draft = Draft()
-    title = _title(root)
+    title = sensible_title(root.findtext(".//{*}title"))
     add_page(root, draft, title, path.name)
     yield draft.row(title or draft.heading(1), _metadata(root))
 
@@ -82,7 +82,7 @@ def parse_page(markup: str) -> "_Element | None":
             raise Unreadable("not a readable web page", "it declares entities of its own, which are never replaced")
         markup = markup[declaration.end() if declaration else 0 :].lstrip()
         with suppress(Unreadable):
-            return parse_xml(_ENTITY.sub(_replaced, markup).encode("utf-8"), "the page", doctype=True)
+            return parse_xml(_ENTITY.sub(lambda found: unescape(found[0]), markup).encode("utf-8"), "the page")
     lenient = etree.HTMLParser(  # huge_tree: 2,048 levels instead of 256, which old pages with unclosed tags exceed
         no_network=True, huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8", recover=True
     )
@@ -112,22 +112,21 @@ def add_elements(
     writer = PageWriter(draft, title)
     for kind, address in relations(root):
         writer.link_without_text(address, kind)
+    skipped = set()
     walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
-        if event == "start":
-            if not isinstance(element.tag, str) or is_unseen(element):
-                walk.skip_subtree()
-                continue
-            if element in beside:
-                walk.skip_subtree()
-                writer.pass_over(element, beside[element])
-                continue
-            writer.open(local(element).lower(), element)
-            writer.write(element.text)
-        else:
-            if isinstance(element.tag, str) and element not in beside and not is_unseen(element):
+        if event == "end":
+            if element not in skipped:
                 writer.close(local(element).lower())
             writer.write(element.tail if element is not root else None)
+        elif element in beside or not isinstance(element.tag, str) or is_unseen(element):
+            walk.skip_subtree()
+            skipped.add(element)
+            if element in beside:
+                writer.pass_over(element, beside[element])
+        else:
+            writer.open(local(element).lower(), element)
+            writer.write(element.text)
     writer.end()
 
 
@@ -143,18 +142,6 @@ def decoded_page(content: bytes) -> str:
         encoding = ""
     is_certain = encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32") and not content.isascii()
     return content.decode(encoding, "replace") if is_certain else decoded(content, _WIDER.get(name, name))
-
-
-def _replaced(entity: "re.Match[str]") -> str:
-    name = entity[1]
-    if name in ("amp", "lt", "gt", "quot", "apos"):
-        return entity[0]
-    return html5.get(f"{name};", entity[0])
-
-
-def _title(root: "_Element") -> str | None:
-    title = next(root.iter("{*}title"), None)
-    return None if title is None else sensible_title("".join(map(str, title.itertext())))
 
 
 def _metadata(root: "_Element") -> dict[str, str]:
