@@ -67,8 +67,7 @@ def written(text: str, is_reply: bool) -> str:
     lines = _without_footers(lines)
     if is_reply:
         lines = _without_quotations(lines)
-    found = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
-    return text if found == text.strip("\n") else found
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
 
 
 def remove_quoted(root: "_Element") -> None:
