@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 from conspectus.pipelines.readers.conversations import read_chat
-from conspectus.pipelines.readers.encodings import Unreadable, clean, open_text
+from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.plain import read_plain, read_whole
 from conspectus.pipelines.readers.rows import (
     NO_MARKS,
@@ -63,12 +63,8 @@ def read_json(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
 
 def _value(path: Path) -> Any:  # noqa: ANN401  (any JSON)
-    with open_text(path) as stream:
-        text = stream.read()
-    if not text.strip():
-        raise Unreadable("empty")
     try:
-        return json.loads(text)
+        return json.loads(read_whole(path))
     except RecursionError as error:
         raise Unreadable("nested too deeply") from error
     except ValueError as error:
