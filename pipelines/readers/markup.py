@@ -21,9 +21,6 @@ _TEX_SECTION = re.compile(
     r"\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}"
 )
 _TEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
-_TEX_UNWRAPPED = re.compile(
-    r"\\(?:emph|textbf|textit|texttt|textsc|textrm|textsf|underline|mbox|caption|url|verb|ensuremath|text|mathrm)\*?\{([^{}]*)\}"
-)
 _NESTED = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*+\})*+"
 _GROUP = f"({_NESTED})"
 """What stands between braces, which may nest twice."""
@@ -47,8 +44,6 @@ _TEX_TABLE = re.compile(
     r"\\begin\{(?:tabular[x*]?|longtable)\}(?:\{[^{}]*\}|\[[^\]]*\])*+((?:(?!\\begin\{(?:tabular|longtable))(?s:.))*?)"
     r"\\end\{(?:tabular[x*]?|longtable)\}"
 )
-_TEX_ENVIRONMENT = re.compile(r"\\(?:begin|end)\{[\w*]+\}(?:\[[^\]]*\])?")
-
 
 Replacement = str | Callable[[re.Match[str]], str]
 
@@ -86,13 +81,12 @@ def read_latex(path: Path, _: InputSettings) -> Iterator[Row]:
     text = _TEX_TABLE.sub(_table, by_rules("latex", body[1] if body else source))
     draft = Draft()
     metadata = {"author": ", ".join(filter(None, names))} if any(names) else {}
-    if title:
-        draft.add_heading(title, 1)
+    draft.add_heading(title or "", 1)
     draft.add(f"Authors: {metadata['author']}" if metadata else "")
     at = 0
     for found in _TEX_SECTION.finditer(text):
         _add_latex(draft, text[at : found.start()])
-        draft.add_heading(_tidy(_inline(found[2])), _TEX_LEVELS.index(found[1]) + 1)
+        draft.add_heading(_tidy(found[2]), _TEX_LEVELS.index(found[1]) + 1)
         at = found.end()
     _add_latex(draft, text[at:])
     yield draft.row(title, metadata)
@@ -126,35 +120,22 @@ def _replaced(found: re.Match[str], macros: dict[str, tuple[int, str]]) -> str:
 
 
 def _inline(text: str) -> str:
-    for _ in range(3):  # nested ones
-        text = _TEX_UNWRAPPED.sub(r"\1", text)
-    return text
+    return by_rules("latex_inline", text)
 
 
 def _add_latex(draft: Draft, text: str) -> None:
     for paragraph in re.split(r"\n[ \t]*\n", text):
         notes = [found[1] for found in _TEX_NOTE.finditer(paragraph)]
         for said in (_TEX_NOTE.sub("", paragraph), *notes):
-            draft.add(_tidy(_inline(said)))
+            draft.add(_tidy(said))
 
 
 def _table(found: re.Match[str]) -> str:
     """Return a table as rows of Markdown; & and \\\\ end its cells and rows."""
-    body = re.sub(
-        r"\\(?:hline|toprule|midrule|bottomrule|centering)\b|\\c(?:line|midrule)(?:\([^)]*\))?\{[^{}]*\}", "", found[1]
-    )
+    body = by_rules("latex_table", found[1])
     rows = [re.split(r"(?<!\\)&", line) for line in re.split(r"\\\\(?:\[[^\]]*\])?", body) if line.strip()]
     return f"\n\n{markdown_table([[' '.join(_inline(cell).split()) for cell in row] for row in rows])}\n\n"
 
 
 def _tidy(text: str) -> str:
-    text = (
-        _TEX_ENVIRONMENT.sub("\n", text)
-        .replace("~", " ")
-        .replace("{}", "")
-        .replace("\\,", "")
-        .replace("``", "“")
-        .replace("''", "”")
-    )
-    text = re.sub(r"\\([%&$#_{}])", r"\1", text)
-    return re.sub(r"\n\s*\n+", "\n\n", re.sub(r"“`", "```", text)).strip()
+    return by_rules("latex_text", _inline(text)).strip()

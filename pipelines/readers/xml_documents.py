@@ -48,8 +48,7 @@ def read_xml(path: Path, _: InputSettings) -> Iterator[Row]:
         yield draft.row(None, {})
         return
     title, metadata = _head(article)
-    if title:
-        draft.add_heading(title, 1)
+    draft.add_heading(title or "", 1)
     for name, value in metadata.items():
         draft.add(f"{name.capitalize()}: {value}")
     _as_html(article)
