@@ -44,9 +44,7 @@ _ENTRY = re.compile(r"\.\.\. \S{1,6}$")
 """The end of a line of a table of contents."""
 _LETTER = regex.compile(r"\p{L}")
 _NOISE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufeff\u200b]")
-_LIGATURES = str.maketrans(
-    {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
-)
+_LIGATURES = {sign: unicodedata.normalize("NFKC", chr(sign)) for sign in range(0xFB00, 0xFB07)}
 _WINDOWS = {sign: bytes([sign]).decode("cp1252") for sign in (0x85, *range(0x91, 0x98), 0x99)}
 """Control characters that encode quotation marks, dashes, bullets and dots in Windows-1252."""
 

@@ -37,13 +37,7 @@ _LEADS = {
 }
 """Where the relations, keys and words of links lead."""
 
-_FOOTERS = re.compile(
-    r"""(?ix) (?: this\s page\s (?:was\s)? )? last\s (?:modified|updated|changed|edited|reviewed|generated)\b
-    | (?:page\s)? (?:generated|created|built|powered)\s (?:by|with|on|using)\b
-    | (?:copyright\b | © | \(c\)\s) .* \d{4} | all\s rights\s reserved
-    | (?:zuletzt\s geändert | letzte\s änderung | stand) \b.* \d{4} | dernière\s (?:modification|mise\s à\s jour)
-    | (?:última\s (?:modificación|actualización)) """
-)
+_FOOTERS = re.compile("|".join(_TABLE["footers"].values()), re.I)
 _LONGEST_FOOTER = 200
 _LONGEST_HEAD = 300
 """Maximum characters before a page's title that are removed."""
