@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from conspectus.storage.errors import InputError
+from conspectus.storage.text.language_tables import by_language
 from conspectus.storage.text.word_lists import is_frequent
 
 _MARKS = (
@@ -25,12 +26,7 @@ _MARKS = (
 _LEGACY = """
     cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r cp866 iso8859_2 cp932 euc_jp gb18030 big5 cp949 cp874
 """.split()
-_LANGUAGES = {
-    "cp1252": "de fr es it nl pt sv da nb fi is ca", "cp1250": "pl cs hu sk sl ro sh", "cp1254": "tr",
-    "iso8859_2": "pl cs hu sk sl ro sh", "cp1251": "ru uk bg mk", "koi8_r": "ru bg", "cp866": "ru bg", "cp1253": "el",
-    "cp1257": "lt lv", "cp1255": "he", "cp1256": "ar fa ur",
-}  # fmt: skip
-"""The languages whose frequent words tell the encoding of a short text."""
+_LANGUAGES = by_language("conspectus.pipelines.readers", "encodings.txt")["languages"]
 _ONLY_WINDOWS = re.compile(rb"[\x80-\x9f]")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _LEAST_KNOWN = 0.25

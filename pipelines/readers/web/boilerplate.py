@@ -22,8 +22,8 @@ NAVIGATION, CONTENTS = "navigation", "contents"
 
 _INVISIBLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.I)
 _TABLE = by_language("conspectus.pipelines.readers.web", "elements.txt")
-_UNSEEN, _BLOCKS, _HEADINGS, _CONTROLS = (frozenset(names.split()) for names in _TABLE["elements"].values())
-"""Elements that never contain text of the page, that make blocks, that are headings or controls."""
+_UNSEEN, _BLOCKS, BOUNDARIES, _HEADINGS, _CONTROLS = (frozenset(names.split()) for names in _TABLE["elements"].values())
+"""Elements that never contain text of the page, that may be left out, that separate texts, headings and controls."""
 
 _ROLES, _NAMES, _NAMES_OF_EDGES, _NAMES_OF_CONTENTS, _SIGNS_OF_LINKS = (
     frozenset(names.split()) for names in _TABLE["names"].values()

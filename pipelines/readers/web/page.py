@@ -24,6 +24,7 @@ from conspectus.pipelines.readers.web.boilerplate import is_unseen, parts_beside
 from conspectus.pipelines.readers.web.writer import PageWriter
 from conspectus.storage.records import Hyperlink
 from conspectus.storage.settings import InputSettings
+from conspectus.storage.text.language_tables import by_language
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -33,22 +34,13 @@ _DECLARES_ENTITY = re.compile(r"<!ENTITY\b")
 _CHARSET = re.compile(
     rb"""<(?:meta\b[^>]{0,500}?\bcharset|\?xml\b[^>]{0,200}?\bencoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I
 )
-_WIDER = {
-    "iso-8859-1": "cp1252", "latin1": "cp1252", "latin-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030",
-    "shift_jis": "cp932", "euc-kr": "cp949", "ks_c_5601-1987": "cp949", "tis-620": "cp874", "iso-8859-9": "cp1254",
-    "macintosh": "mac_roman",
-}  # fmt: skip
-"""The actual encodings of pages that declare the keys (WHATWG Encoding Standard)."""
-
+_ENCODINGS = by_language("conspectus.pipelines.readers", "encodings.txt")["declared"]
+_WIDER = {declared: actual for actual, names in _ENCODINGS.items() for declared in names.split()}
 _HEAD = 4096
 _ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{1,31};")
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
-_META = {
-    "author": "author", "dc.creator": "author", "dcterms.creator": "author", "article:author": "author",
-    "description": "description", "dc.description": "description", "og:description": "description",
-    "keywords": "keywords",
-    "date": "date", "dc.date": "date", "dcterms.date": "date", "article:published_time": "date", "pubdate": "date",
-}  # fmt: skip
+_TOLD = by_language("conspectus.pipelines.readers.web", "elements.txt")["metadata"]
+_META = {name: ours for ours, names in _TOLD.items() for name in names.split()}
 
 
 def read_html(path: Path, _: InputSettings) -> Iterator[Row]:

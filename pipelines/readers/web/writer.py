@@ -11,16 +11,11 @@ from typing import TYPE_CHECKING
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.pipelines.readers.guards import local
 from conspectus.pipelines.readers.rows import NO_MARKS, Draft, fenced, folded, markdown_table, without_marks
-from conspectus.pipelines.readers.web.boilerplate import CONTENTS, link_kind
+from conspectus.pipelines.readers.web.boilerplate import BOUNDARIES, CONTENTS, link_kind
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_BLOCKS = frozenset(
-    """address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure
-    footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu ol optgroup option p pre search section
-    summary table tbody td tfoot th thead tr ul""".split()
-)
 _LISTS = ("ul", "ol", "menu", "dir")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LONGEST_TERM = 300
@@ -80,7 +75,7 @@ class PageWriter:
             self._heading(self._take(), _HEADINGS[name] + self._below)
         elif name == "pre" and self._row is None:
             self._end_code()
-        elif name in _BLOCKS:
+        elif name in BOUNDARIES:
             self._boundary(name, closing=True)
             if name in _LISTS and self._lists:
                 self._lists.pop()
@@ -143,7 +138,7 @@ class PageWriter:
         elif name in ("td", "th") and self._row is not None:
             self._header = self._header and name == "th"
             self._boundary(name, closing=False)
-        elif name in _BLOCKS:
+        elif name in BOUNDARIES:
             self._boundary(name, closing=False)
             if name in _LISTS:
                 start = element.get("start") or "1"
