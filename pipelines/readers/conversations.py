@@ -10,6 +10,7 @@ https://github.com/Tyrrrz/DiscordChatExporter and https://core.telegram.org/impo
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
@@ -94,14 +95,10 @@ def _slack(rows: Sequence[Mapping[str, Any]], members: Mapping[str, str]) -> Ite
 
 def _members(path: Path) -> Mapping[str, str]:
     """Return the names of the members of a Slack export by id; none without their list."""
-    for folder in (path.parent, path.parent.parent):
-        file = folder / "users.json"
-        if file.is_file():
-            try:
-                found = json.loads(file.read_bytes())
-            except (ValueError, RecursionError):
-                return {}
-            return {_name(user, "id"): _member(user) for user in map(mapping, items(found))}
+    files = (folder / "users.json" for folder in (path.parent, path.parent.parent))
+    with suppress(ValueError, RecursionError, StopIteration):
+        found = json.loads(next(file for file in files if file.is_file()).read_bytes())
+        return {_name(user, "id"): _member(user) for user in map(mapping, items(found))}
     return {}
 
 

@@ -128,8 +128,11 @@ def _parsed(content: bytes) -> EmailMessage:
     return message
 
 
-def message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
-    """Yield the text of a message and the rows of its attachments; Unreadable if it has neither."""
+def message_rows(message: EmailMessage | None, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+    """Yield the text of a message and the rows of its attachments; Unreadable if it has neither, or is missing."""
+    nest.refuse_too_deep()
+    if message is None:
+        raise Unreadable("damaged message", "it is declared but missing")
     try:
         leaves = list(_leaves(message, True))
     except RecursionError as error:
@@ -252,14 +255,7 @@ def _attachment_rows(part: EmailMessage, names: set[str], settings: InputSetting
     inner = next((child for child in part.iter_parts() if isinstance(child, EmailMessage)), None)
     title = as_title(_header(inner, "subject")) if inner else None
     name = unique_name(_file_name(part) or f"{(title or 'message')[:100]}.eml", names)
-    yield from contained(name, _inner_rows(inner, settings, nest.inside()))
-
-
-def _inner_rows(message: EmailMessage | None, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
-    nest.refuse_too_deep()
-    if message is None:
-        raise Unreadable("damaged message", "it is declared but missing")
-    yield from message_rows(message, settings, nest)
+    yield from contained(name, message_rows(inner, settings, nest.inside()))
 
 
 def _file_name(part: EmailMessage) -> str | None:
