@@ -47,6 +47,11 @@ def local(element: "_Element") -> str:
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
+def text_in(element: "_Element") -> str:
+    """Return the text of an element and those in it, on one line."""
+    return " ".join("".join(map(str, element.itertext())).split())
+
+
 at_progress: list[Callable[[], None]] = []
 """What a reader calls when a part of a long file is read: the process has `input.max_seconds` for the next then."""
 

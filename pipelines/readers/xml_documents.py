@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.pipelines.readers.guards import local
+from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.guards import local, text_in
 from conspectus.pipelines.readers.rows import Draft, Row, as_title, labelled
 from conspectus.pipelines.readers.web.page import add_elements, decoded_page, parse_page
 from conspectus.storage.settings import InputSettings
@@ -61,7 +61,7 @@ def _head(article: "_Element") -> tuple[str | None, Mapping[str, str]]:
     found: dict[str, str] = {}
     for name, path in _TABLES["metadata"].items():
         elements: Any = article.xpath(path)
-        said = map({"author": _name, "date": _date}.get(name, _text), elements)
+        said = map({"author": _name, "date": _date}.get(name, text_in), elements)
         if value := ", ".join(dict.fromkeys(filter(None, said))):
             found[name] = value
         for one in elements:
@@ -78,19 +78,15 @@ def _name(element: "_Element") -> str:
     """Return the name of a person, the given names first."""
     named = sorted((one for one in element.iter() if local(one) in _NAMES), key=lambda one: _NAMES.index(local(one)))
     if any(local(one) in ("surname", "last-name") for one in named):
-        return " ".join(map(_text, named))
+        return " ".join(map(text_in, named))
     inner = next((one for one in element.iter() if local(one) in ("collab", "personname", "string-name")), element)
-    return _text(inner)
+    return text_in(inner)
 
 
 def _date(element: "_Element") -> str:
-    parts = {local(one): _text(one) for one in element}
+    parts = {local(one): text_in(one) for one in element}
     given = [parts[name].zfill(2) for name in ("year", "month", "day") if name in parts]
-    return "-".join(given) or _text(element)
-
-
-def _text(element: "_Element") -> str:
-    return " ".join(clean("".join(map(str, element.itertext()))).split())
+    return "-".join(given) or text_in(element)
 
 
 def _as_html(root: "_Element") -> None:
@@ -116,7 +112,7 @@ def _as_html(root: "_Element") -> None:
             heading.text, heading.tail, element.text = _HEADS[name], element.text, None
             depths[heading], heading.tag = depth, f"h{min(depth, _DEEPEST)}"
         if name == "title" and parent is not None and (local(parent) in ("section", "article")):
-            text = " ".join(map(_text, element))
+            text = " ".join(map(text_in, element))
             if len(element) and all(local(child) in ("p", "empty-line") for child in element):  # of FictionBook
                 _empty(element)
                 element.text = text
@@ -140,11 +136,11 @@ def _values(root: "_Element") -> Iterator[str]:
         children = [child for child in element if local(child)]
         own = {str(name).rpartition("}")[2]: str(value) for name, value in element.attrib.items()}
         if any((text or "").strip() for text in (element.text, *(child.tail for child in children))):
-            yield labelled(own | {"" if children else local(element): _text(element)})
+            yield labelled(own | {"" if children else local(element): text_in(element)})
             continue
         for child in (child for child in children if not len(child)):
             name = local(child)
-            if (value := _text(child)) and name in own:
+            if (value := text_in(child)) and name in own:
                 value = f"{own[name]}, {value}"
             own |= {name: value} if value else {}
         yield labelled(own)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.guards import local
+from conspectus.pipelines.readers.guards import local, text_in
 from conspectus.pipelines.readers.office.package import Package, described, open_package, plain_tables, value
 from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title
 from conspectus.pipelines.readers.web.page import add_elements, parse_page
@@ -38,7 +38,7 @@ def read_word(path: Path, settings: InputSettings) -> Iterator[Row]:
     root = _page(page)
     first = next(root.iter(*_HEADINGS), None)
     if first is not None and first.tag == f"h{_TITLE}":
-        first.tag, title = "h1", title or as_title("".join(map(str, first.itertext())))
+        first.tag, title = "h1", title or as_title(text_in(first))
     draft = Draft()
     add_elements(root, draft)
     yield draft.row(title, metadata)
@@ -52,7 +52,7 @@ def read_slides(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     for number, page in enumerate(pages.split(_BETWEEN_SLIDES), start=1):
         root = _page(page)
         draft.begin("slide", str(number))
-        if (why := "".join(map(str, root.itertext())).strip()).startswith(_UNREADABLE):
+        if (why := text_in(root)).startswith(_UNREADABLE):
             lost.append(Lost(None, f"slide {number} cannot be read", why.strip("[]")))
             continue
         for heading in root.iter(*_HEADINGS):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conspectus.pipelines.readers.guards import local
+from conspectus.pipelines.readers.guards import local, text_in
 from conspectus.storage.text.language_tables import by_language, word_set
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _titles_of_contents(found: "dict[_Element, str]") -> "dict[_Element, str]":
     for element, kind in found.items():
         before = element.getprevious()
         if kind == CONTENTS and before is not None and isinstance(before.tag, str):
-            text = _text(before).strip(":").lower()
+            text = text_in(before).strip(":").lower()
             if text in _CONTENTS_TITLES and not (before.tail or "").strip():
                 titles[before] = NAVIGATION
     return titles
@@ -223,14 +223,14 @@ def _head_and_foot(
     beside: dict[_Element, str] = {}
     signs = 0
     for at, element in enumerate(leaves):
-        if title and _text(element) == title:
+        if title and text_in(element) == title:
             beside |= dict.fromkeys((one for one in leaves[:at] if local(one).lower() in ("div", "li")), NAVIGATION)
             break
         signs += facts[element].signs
         if signs > _LONGEST_HEAD or local(element).lower() in ("p", *_HEADINGS):
             break
     for element in leaves[:0:-1]:
-        if facts[element].signs > _LONGEST_FOOTER or not _FOOTERS.match(_text(element)):
+        if facts[element].signs > _LONGEST_FOOTER or not _FOOTERS.match(text_in(element)):
             break
         beside[element] = NAVIGATION
     return beside
@@ -239,10 +239,6 @@ def _head_and_foot(
 def _is_block(element: "_Element") -> bool:
     tag = local(element).lower()
     return tag in _BLOCKS or tag in _HEADINGS
-
-
-def _text(element: "_Element") -> str:
-    return " ".join("".join(str(part) for part in element.itertext()).split())
 
 
 def relations(root: "_Element") -> "Iterator[tuple[str, str]]":
