@@ -111,8 +111,8 @@ def encoding_of(stream: IO[bytes]) -> str:
         raise Unreadable("binary data", f"{controls} control characters in the first {len(head)} bytes")
     if _decodes(stream, "utf-8"):
         return "utf-8"
-    stream.seek(0)
-    return _legacy_encoding(_sample(stream))
+    stream.seek(0)  # only a block that is not all ASCII distinguishes encodings
+    return _legacy_encoding(next(block for block in iter(lambda: stream.read(_BLOCK), b"") if not block.isascii()))
 
 
 def _controls(data: bytes) -> int:
@@ -135,13 +135,6 @@ def _decodes(stream: IO[bytes], codec: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _sample(stream: IO[bytes]) -> bytes:
-    """Return the first block that is not all ASCII; only such bytes distinguish encodings."""
-    while (block := stream.read(_BLOCK)) and block.isascii():
-        pass
-    return block
 
 
 def _legacy_encoding(sample: bytes) -> str:

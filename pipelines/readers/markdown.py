@@ -10,7 +10,7 @@ format replaces lines and short spans; what they do not know stays as it is writ
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -65,11 +65,10 @@ def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
     title = None
     metadata: dict[str, str] = {}
     for number, text in numbered_parts(path, settings):
+        draft = Draft()
         if number in (None, 1):
             metadata, text = _front_matter(text)
             title = as_title(metadata.pop(settings.title_column, None))
-        draft = Draft()
-        if number in (None, 1):
             said = {
                 name: value
                 for name, value in metadata.items()
@@ -166,14 +165,6 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
 _Found = re.Match[str]
 
 
-def _level(found: _Found) -> str:
-    return f"\n{'#' * min(6, len(found[1]))} {found[2]}\n"
-
-
-def _nested(found: _Found) -> str:
-    return f"{'   ' * (len(found[1]) - 1)}{'1.' if found[1][0] == '.' else '-'} "
-
-
 def _rows(lines: Sequence[Sequence[str]]) -> str:
     rows = [[" ".join(cell.split()) for cell in line] for line in lines if line]
     return f"\n{markdown_table(rows, 1 if len(rows) > 1 else 0)}\n"
@@ -184,10 +175,6 @@ def _adoc_table(found: _Found) -> str:
     width = len(lines[0]) if lines else 1
     cells = [cell for line in lines for cell in line]
     return _rows([cells[at : at + width] for at in range(0, len(cells), width)])
-
-
-def _org_table(found: _Found) -> str:
-    return _rows([line.strip().strip("|").split("|") for line in found[0].split("\n") if line])
 
 
 def _wiki_table(found: _Found) -> str:
@@ -207,10 +194,6 @@ def _template(found: _Found) -> str:
     said = {name.strip().replace("_", " "): value.strip() for name, sign, value in named if sign}
     lines = [f"{name}: {value}" for name, value in said.items() if value]
     return "\n\n".join(["", *lines, ""]) if len(lines) > 1 else ""
-
-
-def _reference(found: _Found) -> str:
-    return f"[{found[1] or found[2]}](#{_slug(found[2])})"
 
 
 _FORMS = {".rst": "rst", ".adoc": "adoc", ".asciidoc": "adoc", ".org": "org", ".wiki": "wiki", ".mediawiki": "wiki"}
@@ -259,11 +242,16 @@ def _slug(name: str) -> str:
     return re.sub(r"[^\w\- ]", "", name.lower()).strip().replace(" ", "-")
 
 
-_MADE = {
-    "@level": _level, "@nested": _nested, "@reference": _reference, "@template": _template,
-    "@adoc_table": _adoc_table, "@org_table": _org_table, "@wiki_table": _wiki_table,
+_MADE: Mapping[str, Callable[[_Found], str]] = {
+    "@level": lambda found: f"\n{'#' * min(6, len(found[1]))} {found[2]}\n",
+    "@nested": lambda found: f"{'   ' * (len(found[1]) - 1)}{'1.' if found[1][0] == '.' else '-'} ",
     "@anchor": lambda found: f'<a id="{_slug(found[1])}"></a>\n',
-}  # fmt: skip
+    "@reference": lambda found: f"[{found[1] or found[2]}](#{_slug(found[2])})",
+    "@template": _template,
+    "@adoc_table": _adoc_table,
+    "@org_table": lambda found: _rows([line.strip().strip("|").split("|") for line in found[0].split("\n") if line]),
+    "@wiki_table": _wiki_table,
+}
 
 
 def _row(text: str, title: str | None, level: int = 1) -> Row:

@@ -62,15 +62,11 @@ def remove_quoted(root: "_Element") -> None:
     from lxml import etree
 
     for element in root.iter():
-        if isinstance(element.tag, str) and _is_citing(element):
+        names = f"{element.get('class') or ''} {element.get('id') or ''}".lower().split()
+        is_cited = local(element).lower() == "blockquote" and (element.get("type") or "").lower() == "cite"
+        if local(element) and (is_cited or not _CITING.isdisjoint(names)):
             element.tag = _CITED
     etree.strip_elements(root, _CITED, with_tail=False)
-
-
-def _is_citing(element: "_Element") -> bool:
-    names = f"{element.get('class') or ''} {element.get('id') or ''}".lower().split()
-    is_cited = local(element).lower() == "blockquote" and (element.get("type") or "").lower() == "cite"
-    return is_cited or not _CITING.isdisjoint(names)
 
 
 def _without_footers(lines: Sequence[str]) -> list[str]:

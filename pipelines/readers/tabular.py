@@ -265,7 +265,8 @@ def _rows(sheets: "Mapping[str, CalamineSheet]", settings: InputSettings) -> Ite
             records = ((number, _record(columns, chain(row, repeat(None)))) for number, row in enumerate(rows, start=1))
             yield from (replace(row, within=within) for row in rows_with_text(records, settings))
         elif first:
-            _add_sheet(draft, name, [_cells(row) for row in (first, *rows)])
+            cells = ([strings({"": cell}).get("", "") for cell in row] for row in (first, *rows))
+            _add_sheet(draft, name, [[" ".join(cell.split()) for cell in row] for row in cells])
     if draft:
         yield draft.row(None, {})
     elif not tables:
@@ -309,10 +310,6 @@ def _add_sheet(draft: Draft, name: str, rows: Sequence[list[str]]) -> None:
         note = named and len(names) > 2 and sum(map(bool, row)) == 1 and row[0].endswith((".", "!", "。"))
         text = labelled(_by_column(names, row)) if named and not note else " | ".join(dropwhile(operator.not_, row))
         draft.add(text.translate(NO_MARKS))
-
-
-def _cells(row: _Cells) -> list[str]:
-    return [" ".join(strings({"": cell}).get("", "").split()) for cell in row]
 
 
 def _names_columns(names: Sequence[str], row: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ It continues, across pages, while at most a few consecutive lines are not entrie
 import re
 from collections import Counter
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import regex
 from conspectus.storage.text.language_tables import word_set
@@ -148,21 +148,13 @@ class Bookmark:
     level: int
 
 
-@dataclass(slots=True)
-class ListPages:
-    """The pages without their lists, and the titles in tables of contents."""
-
-    pages: list[list[str]]
-    contents: list[str] = field(default_factory=list)
-
-
-def without_lists(pages: Sequence[Page]) -> ListPages:
+def without_lists(pages: Sequence[Page]) -> tuple[Sequence[Page], list[str]]:
     """Return the pages without tables of contents and indexes, and the titles in these tables.
 
     Dot leaders of the pages are shortened to three dots between blanks.
     """
     lines = [(number, line) for number, page in enumerate(pages) for line in page]
-    found = ListPages([])
+    contents: list[str] = []
     gone: set[int] = set()
     at = 0
     while at < len(lines):
@@ -173,13 +165,11 @@ def without_lists(pages: Sequence[Page]) -> ListPages:
             continue
         gone.update(range(at, end))
         if not is_index:
-            found.contents += [title for title, _ in entries]
+            contents += [title for title, _ in entries]
         at = end
     left = iter(range(len(lines)))
-    found.pages = [[line for line in page if next(left) not in gone] for page in pages]
-    if not any(found.pages):
-        return ListPages([list(page) for page in pages])
-    return found
+    kept = [[line for line in page if next(left) not in gone] for page in pages]
+    return (kept, contents) if any(kept) else (pages, [])
 
 
 def numbered_headings(pages: Sequence[Page]) -> list[Bookmark]:

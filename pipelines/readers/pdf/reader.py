@@ -196,12 +196,12 @@ def _date(value: str) -> str:
 
 
 def _row(pages: _Pages, labels: Sequence[str], outline: Sequence[Bookmark], information: Mapping[str, str]) -> Row:
-    lists = without_lists(without_furniture(pages.lines, labels, title_lines(pages.lines, outline)))
-    outline = outline or listed_headings(lists)
-    apart = title_lines(lists.pages, outline)
+    lines, contents = without_lists(without_furniture(pages.lines, labels, title_lines(pages.lines, outline)))
+    outline = outline or listed_headings(lines, contents)
+    apart = title_lines(lines, outline)
     for number, scan in pages.scans.items():
         apart[number] = {*apart[number], *(text for text, _ in scan.blocks)}
-    flowing = flow(lists.pages, apart, pages.listings)
+    flowing = flow(lines, apart, pages.listings)
     starts = flowing.starts
     places = [Place(start, "page", labels[at], 0) for at, start in enumerate(starts) if start is not None]
     places += heading_places(flowing, outline)

@@ -145,15 +145,10 @@ def goes_on(last: str, line: str, filled: bool, half: bool, new_page: bool) -> b
     small = _SMALL.match(line) is not None
     if small and half and _DIVIDED.search(last):
         return True
-    if _NEW_THING.match(line) or not _is_prose(last) or _ENTRY.search(last):
+    is_prose = len(_LETTER.findall(last)) >= 0.6 * (len(last) - last.count(" "))  # no row of a table, no code
+    if _NEW_THING.match(line) or not is_prose or _ENTRY.search(last):
         return False
     return (filled and not new_page) or (small and half and not _STOPPED.search(last))
-
-
-def _is_prose(line: str) -> bool:
-    """Return whether a line is mostly letters, unlike a row of a table or a line of a program."""
-    signs = len(line) - line.count(" ")
-    return len(_LETTER.findall(line)) >= 0.6 * signs
 
 
 def mended_joint(last: str, line: str, words: Container[str]) -> str:

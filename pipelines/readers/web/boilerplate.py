@@ -171,7 +171,7 @@ def _kind(element: "_Element", facts: _Facts) -> str:
     role = (element.get("role") or "").lower()
     if tag == "nav" or tag == "search":
         return NAVIGATION
-    names = _names(element)
+    names = frozenset(re.split(r"[^a-z0-9]+", f"{element.get('class') or ''} {element.get('id') or ''}".lower()))
     if names & _SIGNS_OF_LINKS and facts.signs <= 2:
         return NAVIGATION
     if tag not in _BLOCKS and tag != "span":
@@ -197,11 +197,6 @@ def _is_furniture(facts: _Facts) -> bool:
     """Return whether links fill a part, or it is short and has only form controls or moves (arrows next to titles)."""
     is_bar = facts.signs <= _LONGEST_BAR and not facts.headings
     return facts.is_linked(_MOSTLY) or (is_bar and (facts.controls > 0 or 0 < facts.links == facts.moves))
-
-
-def _names(element: "_Element") -> frozenset[str]:
-    said = f"{element.get('class') or ''} {element.get('id') or ''}".lower()
-    return frozenset(re.split(r"[^a-z0-9]+", said)) if said.strip() else frozenset()
 
 
 def _titles_of_contents(found: "dict[_Element, str]") -> "dict[_Element, str]":

@@ -70,7 +70,10 @@ class PageWriter:
         elif name in ("td", "th") and self._row is not None:
             self._row.append(self._take().replace("\n", " "))
         elif name == "tr" and self._row is not None:
-            self._end_row()
+            rest = self._take()
+            self._headers += self._header and len(self._rows) == self._headers
+            self._rows.append([*self._row, *([rest] if rest else [])])
+            self._row = None
         elif name in _HEADINGS and self._row is None:
             self._heading(self._take(), _HEADINGS[name] + self._below)
         elif name == "pre" and self._row is None:
@@ -157,11 +160,6 @@ class PageWriter:
     def _end_mark(self, name: str) -> None:
         if name in self._marks:
             self._pending.append(self._draft.closing(self._marks.pop(name)))
-
-    def _end_row(self) -> None:
-        cells, self._row = [*(self._row or ()), *([rest] if (rest := self._take()) else [])], None
-        self._headers += self._header and len(self._rows) == self._headers
-        self._rows.append(cells)
 
     def _end_rows(self) -> None:
         rows, headers = self._rows, self._headers
