@@ -97,8 +97,7 @@ def _parser() -> "MarkdownIt":
     parser = MarkdownIt("commonmark", {"html": True, "breaks": True, "maxNesting": _DEEPEST})
     parser.enable(["table", "strikethrough"])
     parser.inline.ruler.before("link", "notes", _note)
-    parser.core.ruler.push("anchors", _name_headings)
-    parser.core.ruler.push("wrapped", _join_wrapped)
+    parser.core.ruler.push("finish", _finish)
     for kind in ("html_inline", "html_block"):
         parser.add_render_rule(kind, lambda _, tokens, at, *__: _shown_tags(tokens[at].content))
     return parser
@@ -125,16 +124,14 @@ def _note(state: "StateInline", silent: bool) -> bool:
     return True
 
 
-def _name_headings(state) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    """Give each heading the id that GitHub gives it."""
-    for opening, content in zip(state.tokens, state.tokens[1:], strict=False):
-        if opening.type == "heading_open":
-            opening.attrSet("id", _slug(content.content))
+def _finish(state) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    """Give each heading the id that GitHub gives it, and join the lines of paragraphs that an editor has wrapped.
 
-
-def _join_wrapped(state) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    """Join the lines of paragraphs that an editor has wrapped: one line is long, and one ends within a sentence."""
-    for token in state.tokens:
+    Of these one line is long, and one ends within a sentence.
+    """
+    for before, token in pairwise(state.tokens):
+        if before.type == "heading_open":
+            before.attrSet("id", _slug(token.content))
         lines = token.content.split("\n") if token.type == "inline" else []
         wrapped = len(lines) > 1 and max(map(len, lines[:-1])) >= _LEAST_WRAPPED
         if wrapped and any(line[-1:].isalnum() and after[:1].islower() for line, after in pairwise(lines)):
