@@ -23,7 +23,7 @@ import regex
 import yaml
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.formats import readable_suffix
-from conspectus.pipelines.readers.markup import by_rules
+from conspectus.pipelines.readers.markup import by_rules, rules_of
 from conspectus.pipelines.readers.plain import numbered_parts, read_plain, read_whole
 from conspectus.pipelines.readers.rows import Draft, Row, as_title, labelled, markdown_table, strings
 from conspectus.pipelines.readers.web.page import add_elements, parse_page
@@ -261,11 +261,7 @@ _MANUAL = re.compile(r"^\.[ \t]*(?:TH|Dd|SH|Sh)\b", re.M)
 _ESCAPE = re.compile(
     r"\\f(?:\[[^\]\n]*\]|\(..|.)|\\s[-+]?\d+|\\[&|^/,:%]|\\\*?\((..)|\\\*?\[([^\]\n]*)\]|\\(.)|\\$", re.M
 )
-_SIGNS = {
-    "em": "—", "en": "–", "bu": "•", "co": "©", "rs": "\\", "aq": "'", "dq": '"', "lq": "“", "rq": "”", "oq": "‘",
-    "cq": "’", "hy": "-", "ti": "~", "ha": "^", "R": "®", "->": "→", "-": "-", "e": "\\", "~": " ", " ": " ", "0": " ",
-    "'": "'",
-}  # fmt: skip
+_SIGNS = dict(rules_of("manual_signs"))
 _MARKS = re.compile(r"([*_`<\[])")
 _WORDS = re.compile(r'"((?:[^"\n]|"")*)"?|(\S+)')
 _FONTS = frozenset("B I R BR RB BI IB IR RI SM SB".split())

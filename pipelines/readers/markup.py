@@ -49,7 +49,8 @@ Replacement = str | Callable[[re.Match[str]], str]
 
 
 @cache
-def _rules(form: str) -> list[tuple[str, str]]:
+def rules_of(form: str) -> list[tuple[str, str]]:
+    """Return the rules of `markup.toml` for a form of markup: patterns and what stands for them, in order."""
     table = tomllib.loads(Path(__file__).with_name("markup.toml").read_text("utf-8"))
     return [(rule, by) for rule, by in table[form]]
 
@@ -62,7 +63,7 @@ def by_rules(form: str, text: str, made: Mapping[str, Replacement] = MappingProx
     >>> by_rules("latex", "90 \\\\percent")
     '90 %'
     """
-    for rule, by in _rules(form):
+    for rule, by in rules_of(form):
         text = re.sub(rule, made.get(by, by), text, flags=re.M)
     return text
 

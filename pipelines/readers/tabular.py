@@ -122,7 +122,7 @@ def _record(columns: Sequence[str], values: Iterable[object]) -> Record:
 def _csv_header(lines: Sequence[str], delimiters: str, text_column: str) -> tuple[list[str], list[str], int, str]:
     """Return the titles above a table, its columns, how many lines these take, and the delimiter.
 
-    The delimiter is the first with which the text column exists, or that yields the most columns.
+    The delimiter is one with which the text column exists, if any, and that yields the most columns.
     """
     found = []
     for delimiter in delimiters:
@@ -138,8 +138,7 @@ def _csv_header(lines: Sequence[str], delimiters: str, text_column: str) -> tupl
         found.append((titles, names, rows[n_titles + n_rows - 1][1], delimiter))
     if not found:
         raise csv.Error("the first line")
-    with_text = (each for each in found if text_column in each[1])
-    return next(with_text, None) or max(found, key=lambda each: len(each[1]))
+    return max(found, key=lambda each: (text_column in each[1], len(each[1])))
 
 
 def _header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str], int]:

@@ -52,10 +52,7 @@ _BULLET = re.compile("^[\x80-\x9f\uf000-\uf0ff](?= ?\\S)|^[\uf0a7\uf0b7\uf0d8]",
 """Remains of such characters, and of the private ones of Symbol and Wingdings, at the beginning of a line."""
 
 _NO_TEXT = re.compile("[\x80-\x9f\ue000-\uf8ff]")
-_ACCENTS = {
-    "¨": "\u0308", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˘": "\u0306", "˙": "\u0307",
-    "˚": "\u030a", "¯": "\u0304", "˝": "\u030b", "¸": "\u0327", "˛": "\u0328",
-}  # fmt: skip
+_ACCENTS = {sign: unicodedata.normalize("NFKD", sign)[-1] for sign in "¨´˜˘˙˚¯˝¸˛"} | {"ˆ": "\u0302", "ˇ": "\u030c"}
 _ACCENTED = regex.compile(rf"(?P<accent>[{''.join(_ACCENTS)}])(?:(?<=\p{{L}}.) )?(?P<letter>\p{{L}})")
 _CEDILLA = regex.compile(r"(?P<letter>[cCsStT])(?P<accent>¸)")
 _GENITIVE = regex.compile(r"(?<=\p{L})´(?=(?:s|t|d|ll|re|ve|m)\b)")

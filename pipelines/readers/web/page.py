@@ -126,12 +126,9 @@ def decoded_page(content: bytes) -> str:
     """Decode a page: by its byte order mark, as UTF-8 if valid, in its declared encoding, or in a detected one."""
     found = _CHARSET.search(content[:_HEAD])
     name = found[1].decode("ascii", "replace").lower() if found else ""
-    try:
+    encoding = ""
+    with suppress(Unreadable):  # the declared one is tried then
         encoding = encoding_of(BytesIO(content))
-    except Unreadable as error:
-        if error.reason != "unknown encoding":
-            raise
-        encoding = ""
     is_certain = encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32") and not content.isascii()
     return content.decode(encoding, "replace") if is_certain else decoded(content, _WIDER.get(name, name))
 
