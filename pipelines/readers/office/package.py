@@ -97,7 +97,6 @@ def value(element: "_Element | None", name: str) -> str | None:
 
 
 _IN_CELLS = ("table", "tr", "td", "th", "p", "h1", "h2", "h3", "h4", "h5", "h6")
-_WIDEST = 100
 
 
 def plain_tables(root: "_Element") -> None:
@@ -107,7 +106,7 @@ def plain_tables(root: "_Element") -> None:
         for cell in list(table.iter("td", "th")):
             for node in cell.iterdescendants(*_IN_CELLS):
                 node.tag = "div"
-            for _ in range(1, min(int(cell.get("colspan") or 1), _WIDEST)):
+            for _ in range(1, min(int(cell.get("colspan") or 1), 100)):
                 cell.addnext(cell.makeelement("td"))
         for cell in rows[0] if len(rows) > 1 else ():
             cell.tag = "th"

@@ -80,13 +80,12 @@ def _parsed(path: Path, settings: InputSettings) -> tuple[str | None, Mapping[st
 
 def _page(page: str) -> "_Element":
     """Return the root of a page; numbers of lists, which are often wrong, are left out."""
-    from lxml import etree
-
     page = page.replace("<ol", "<ul").replace("</ol", "</ul").replace("\u2011", "-")
     page = _ADJACENT_LISTS.sub("\n", page)
     root = parse_page(f"<div>{page}</div>")
     assert root is not None
-    etree.strip_elements(root, "header", "footer", with_tail=False)
+    for node in list(root.iter("header", "footer")):
+        node.clear()
     for node in root.iter("p"):
         node.tag = "div"
     plain_tables(root)
