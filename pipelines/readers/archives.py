@@ -12,9 +12,10 @@ import stat
 import tarfile
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
@@ -25,9 +26,8 @@ from conspectus.pipelines.readers.guards import (
     LARGE,
     MAX_RATIO,
     bad_member,
-    blocks,
-    leads_elsewhere,
     member_blocks,
+    unpacked,
     zip_of,
 )
 from conspectus.pipelines.readers.rows import Lost, Row
@@ -68,14 +68,6 @@ class Nest:
         reason = f"unpacks to more than input.max_archive_bytes ({self.limit})"
         return (reason, f"{size} bytes; {self.left[0]} are left for the archive") if size > self.left[0] else None
 
-    def write(self, content: Iterable[bytes], stream: IO[bytes]) -> None:
-        """Write unpacked blocks; raises Exhausted before the one that exceeds the limit."""
-        for block in content:
-            if why := self.too_large(len(block)):
-                raise Exhausted(why[0], "the rest was not read")
-            self.left[0] -= len(block)
-            stream.write(block)
-
 
 def contained(name: str, rows: Iterator[Row | Lost]) -> Iterator[Row | Lost]:
     """Yield the rows of a part of a container, `within` its name; what ends them, other than Exhausted, is a loss."""
@@ -101,10 +93,19 @@ def _part_rows(name: str, content: Iterable[bytes], settings: InputSettings, nes
     suffix = readable_suffix(name, settings.suffixes)
     if not CONTAINERS.isdisjoint((suffix, PurePosixPath(suffix).suffix)):
         nest.refuse_too_deep()
+    yield from _unpacked_rows(suffix, content, settings, nest)
+
+
+def _unpacked_rows(suffix: str, content: Iterable[bytes], settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+    """Yield the rows of unpacked blocks; raises Exhausted before the one that exceeds the limit."""
     with tempfile.TemporaryDirectory(prefix="conspectus-") as folder:
         path = Path(folder, f"part{suffix}")
         with path.open("wb") as stream:
-            nest.write(content, stream)
+            for block in content:
+                if why := nest.too_large(len(block)):
+                    raise Exhausted(why[0], "the rest was not read")
+                nest.left[0] -= len(block)
+                stream.write(block)
         yield from read_rows(path, settings, nest)
 
 
@@ -117,9 +118,8 @@ def unique_name(name: str, taken: set[str]) -> str:
     return name
 
 
-_PACKING_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, OSError)
-_TAR_ERRORS = (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError)
 _UTF8 = 0x800
+_DRIVE = re.compile(r"[A-Za-z]:")
 _JAPANESE = re.compile("[\u3041-\u30fa\u4e00-\u9fff]")
 
 
@@ -161,14 +161,14 @@ def _zip_members(archive: zipfile.ZipFile) -> Iterator[_Member]:
 
 
 def _zip_name(info: zipfile.ZipInfo) -> str:
-    if not info.flag_bits & _UTF8:
-        # zipfile decodes such names as cp437, as the format requires; most programs write UTF-8 nevertheless, and
-        # those of Japan the Windows code page.
-        for codec in ("utf-8", "cp932"):
-            try:
-                found = info.filename.encode("cp437").decode(codec)
-            except UnicodeError:
-                continue
+    """Return the name of a member.
+
+    zipfile decodes names without a mark as cp437, as the format requires; most programs write UTF-8 nevertheless, and
+    those of Japan the Windows code page.
+    """
+    for codec in () if info.flag_bits & _UTF8 else ("utf-8", "cp932"):
+        with suppress(UnicodeError):
+            found = info.filename.encode("cp437").decode(codec)
             if codec == "utf-8" or _JAPANESE.search(found):
                 return found
     return info.filename
@@ -179,36 +179,26 @@ def read_tar(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Row | 
     try:
         with path.open("rb") as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
             yield from _rows(_tar_members(archive), settings, nest)
-    except _TAR_ERRORS as error:
+    except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as error:
         raise Unreadable("damaged archive", str(error)) from error
 
 
 def _tar_members(archive: tarfile.TarFile) -> Iterator[_Member]:
     while (info := archive.next()) is not None:
         archive.members.clear()  # type: ignore[attr-defined]  # each has a copy of the global attributes
-        why = None
+        why = None if info.isreg() else ("not a regular file", "")
         if info.issym() or info.islnk():
             why = ("link in an archive", f"to {clean(storable(info.linkname))}")
-        elif not info.isreg():
-            why = ("not a regular file", "")
         if not info.isdir():
-            yield _Member(info.name, info.size, why, _tar_blocks(archive, info))
-
-
-def _tar_blocks(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[bytes]:
-    member = archive.extractfile(info)
-    assert member is not None
-    try:
-        yield from blocks(member)
-    except _TAR_ERRORS as error:
-        raise Unreadable("damaged archive member", str(error)) from error
+            yield _Member(info.name, info.size, why, unpacked(partial(archive.extractfile, info), info.name))
 
 
 def _rows(members: Iterator[_Member], settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     names: set[str] = set()
     for member in members:
         name = clean(storable(member.name)).replace("\\", "/").removeprefix("./")
-        outside = leads_elsewhere(name)
+        parts = name.split("/")
+        outside = ".." in parts or not parts[0] or _DRIVE.match(name) is not None
         if name.endswith("/") or not (outside or is_wanted(PurePosixPath(name).parts)):
             continue
         if outside:
@@ -229,20 +219,15 @@ def read_gzip(path: Path, settings: InputSettings, nest: Nest) -> Iterator[Row |
     suffix = readable_suffix(path.name)
     packing = next((one for one in PACKED if suffix.endswith(one)), ".gz")
     inner = ".tar" if suffix == ".tgz" else suffix.removesuffix(packing)
-    with tempfile.TemporaryDirectory(prefix="conspectus-") as folder:
-        unpacked = Path(folder, f"part{inner}")
-        with path.open("rb") as packed, unpacked.open("wb") as stream, _OPENERS[packing](packed) as unpacking:
-            nest.write(_bounded(blocks(unpacking), path.stat().st_size), stream)
-        yield from read_rows(unpacked, settings, nest)
+    with path.open("rb") as packed:
+        content = _bounded(unpacked(partial(_OPENERS[packing], packed)), path.stat().st_size)
+        yield from _unpacked_rows(inner, content, settings, nest)
 
 
-def _bounded(unpacking: Iterator[bytes], packed_size: int) -> Iterator[bytes]:
+def _bounded(content: Iterator[bytes], packed_size: int) -> Iterator[bytes]:
     total = 0
-    try:
-        for block in unpacking:
-            total += len(block)
-            if total > max(LARGE, MAX_RATIO * packed_size):
-                raise Unreadable("extreme compression ratio", f"{packed_size} bytes unpack to over {total}")
-            yield block
-    except _PACKING_ERRORS as error:
-        raise Unreadable("damaged archive", str(error)) from error
+    for block in content:
+        total += len(block)
+        if total > max(LARGE, MAX_RATIO * packed_size):
+            raise Unreadable("extreme compression ratio", f"{packed_size} bytes unpack to over {total}")
+        yield block

@@ -13,7 +13,7 @@ from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.formats import CODE
 from conspectus.pipelines.readers.markdown import add_markdown
 from conspectus.pipelines.readers.plain import read_whole
-from conspectus.pipelines.readers.rows import Draft, Row, fenced
+from conspectus.pipelines.readers.rows import Draft, Row, fenced, items, mapping
 from conspectus.storage.settings import InputSettings
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, String
@@ -196,28 +196,21 @@ def read_notebook(path: Path, _: InputSettings) -> Iterator[Row]:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise Unreadable("not a notebook", f"{type(error).__name__}: {error}"[:200]) from error
     draft = Draft()
-    for cell in cells if isinstance(cells, list) else []:
-        if not isinstance(cell, dict):
-            continue
+    for cell in map(mapping, items(cells)):
         source = clean(_joined(cell.get("source", cell.get("input", "")))).strip("\n")
         if cell.get("cell_type") == "code":
             if source.strip():
                 draft.add(fenced(source, re.sub(r"\W", "", language)))
-            outputs = cell.get("outputs")
-            for output in filter(None, map(_output, outputs if isinstance(outputs, list) else [])):
+            for output in filter(None, map(_output, map(mapping, items(cell.get("outputs"))))):
                 draft.add(fenced(output, "text"))
         else:
             add_markdown(draft, source)
-    title = next((place.label for place in draft.places if place.kind == "heading"), None)
-    yield draft.row(title, {"programming_language": language})
+    yield draft.row(draft.heading(), {"programming_language": language})
 
 
-def _output(output: Any) -> str:  # noqa: ANN401  (any JSON)
+def _output(output: dict[str, Any]) -> str:
     """Return the text of an output, "" for a picture or similar output."""
-    if not isinstance(output, dict):
-        return ""
-    data = output.get("data")
-    said = _joined(output.get("text") or (data.get("text/plain", "") if isinstance(data, dict) else ""))
+    said = _joined(output.get("text") or mapping(output.get("data")).get("text/plain", ""))
     if output.get("output_type") == "error":
         said = f"{output.get('ename', '')}: {output.get('evalue', '')}"
     return clean(said).strip("\n")[:_MOST_OUTPUT] if said.strip(" \n:") else ""

@@ -10,6 +10,7 @@ https://github.com/Tyrrrz/DiscordChatExporter and https://core.telegram.org/impo
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
@@ -19,6 +20,7 @@ from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.plain import read_whole
 from conspectus.pipelines.readers.rows import Draft, Row, as_title, items, labelled, mapping
 from conspectus.storage.settings import InputSettings
+from conspectus.storage.text.language_tables import by_language
 
 _SLACK_ID = re.compile(r"[UWCGDB][A-Z0-9]{2,20}")
 _SLACK_TIME = re.compile(r"\d{9,11}\.\d{1,9}")
@@ -31,15 +33,7 @@ _ENDS = tuple(".?!…。？！।؟")
 _LONGEST = 400
 """The characters beyond which the next cue begins a new line, whoever speaks."""
 _PROPERTY = re.compile(r"(?:[\w-]+\.)?(?P<name>[A-Za-z-]+)(?P<options>(?:;[^:;\"]*(?:\"[^\"]*\")?)*):(?P<value>.*)")
-_PROPERTIES = {
-    "DTSTART": "Start", "DTEND": "End", "DUE": "Due", "DURATION": "Duration", "LOCATION": "Location",
-    "STATUS": "Status", "DESCRIPTION": "Description", "ORGANIZER": "Organizer", "ATTENDEE": "Attendee",
-    "RRULE": "Repeats", "URL": "URL",
-    "CATEGORIES": "Categories", "COMMENT": "Comment", "CONTACT": "Contact", "RESOURCES": "Resources", "NOTE": "Note",
-    "ORG": "Organization", "TITLE": "Title", "ROLE": "Role", "EMAIL": "E-mail", "TEL": "Telephone", "ADR": "Address",
-    "BDAY": "Birthday", "NICKNAME": "Nickname",
-}  # fmt: skip
-"""The properties that are read, by the words for them."""
+_PROPERTIES = by_language("conspectus.pipelines.readers", "calendars.txt")["properties"]
 _WHEN = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\d\d(Z?))?")
 _PERSON = re.compile(r';CN="?([^";:]+)', re.I)
 _ITEMS = ("VEVENT", "VTODO", "VJOURNAL", "VCARD")
@@ -101,14 +95,10 @@ def _slack(rows: Sequence[Mapping[str, Any]], members: Mapping[str, str]) -> Ite
 
 def _members(path: Path) -> Mapping[str, str]:
     """Return the names of the members of a Slack export by id; none without their list."""
-    for folder in (path.parent, path.parent.parent):
-        file = folder / "users.json"
-        if file.is_file():
-            try:
-                found = json.loads(file.read_bytes())
-            except (ValueError, RecursionError):
-                return {}
-            return {_name(user, "id"): _member(user) for user in map(mapping, items(found))}
+    files = (folder / "users.json" for folder in (path.parent, path.parent.parent))
+    with suppress(ValueError, RecursionError, StopIteration):
+        found = json.loads(next(file for file in files if file.is_file()).read_bytes())
+        return {_name(user, "id"): _member(user) for user in map(mapping, items(found))}
     return {}
 
 

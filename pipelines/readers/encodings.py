@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from conspectus.storage.errors import InputError
+from conspectus.storage.text.language_tables import by_language
 from conspectus.storage.text.word_lists import is_frequent
 
 _MARKS = (
@@ -21,32 +22,11 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_MAGIC = {
-    b"\x89PNG\r\n": "PNG",
-    b"\xff\xd8\xff": "JPEG",
-    b"GIF87a": "GIF",
-    b"GIF89a": "GIF",
-    b"%PDF-": "PDF",
-    b"PK\x03\x04": "ZIP",
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-    b"7z\xbc\xaf\x27\x1c": "7z",
-    b"\x7fELF": "ELF",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "OLE",
-    b"SQLite format 3\x00": "SQLite",
-    b"PAR1": "Parquet",
-}
 # In order of preference among equally likely ones. Rare character sets would win by chance.
 _LEGACY = """
     cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r cp866 iso8859_2 cp932 euc_jp gb18030 big5 cp949 cp874
 """.split()
-_LANGUAGES = {
-    "cp1252": "de fr es it nl pt sv da nb fi is ca", "cp1250": "pl cs hu sk sl ro sh", "cp1254": "tr",
-    "iso8859_2": "pl cs hu sk sl ro sh", "cp1251": "ru uk bg mk", "koi8_r": "ru bg", "cp866": "ru bg", "cp1253": "el",
-    "cp1257": "lt lv", "cp1255": "he", "cp1256": "ar fa ur",
-}  # fmt: skip
-"""The languages whose frequent words tell the encoding of a short text."""
+_LANGUAGES = by_language("conspectus.pipelines.readers", "encodings.txt")["languages"]
 _ONLY_WINDOWS = re.compile(rb"[\x80-\x9f]")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _LEAST_KNOWN = 0.25
@@ -111,31 +91,28 @@ def clean(text: str) -> str:
 def encoding_of(stream: IO[bytes]) -> str:
     """Return the codec that decodes a stream as text, apart from damaged places; the stream is read.
 
-    Raises Unreadable for an empty one and for one that is not text: known magic numbers, over 1 % control characters
-    (including NUL), or bytes that no encoding decodes plausibly.
+    Raises Unreadable for an empty one and for one that is not text: over 1 % control characters (including NUL), or
+    bytes that no encoding decodes plausibly.
     """
     head = stream.read(_BLOCK)
     if not head:
         raise Unreadable("empty")
     for mark, codec in _MARKS:
         if head.startswith(mark):
-            if codec != "utf-8-sig" and not _decodes(head, stream, codec):
+            if codec != "utf-8-sig" and not _decodes(stream, codec):
                 raise Unreadable("binary data", f"begins like {codec.upper()} and does not go on so")
             return codec
-    for magic, kind in _MAGIC.items():
-        if head.startswith(magic):
-            raise Unreadable("binary data", f"begins like a {kind} file")
     unmarked = _utf16_without_mark(head)
-    if unmarked and _decodes(head, stream, unmarked):
+    if unmarked and _decodes(stream, unmarked):
         return unmarked
     nuls = head.count(0)
     controls = _controls(head) - (nuls if nuls <= _MOST_NULS * len(head) else 0)
     if controls > _MOST_CONTROLS * len(head):
         raise Unreadable("binary data", f"{controls} control characters in the first {len(head)} bytes")
-    if _decodes(head, stream, "utf-8"):
+    if _decodes(stream, "utf-8"):
         return "utf-8"
-    stream.seek(0)
-    return _legacy_encoding(_sample(stream))
+    stream.seek(0)  # only a block that is not all ASCII distinguishes encodings
+    return _legacy_encoding(next(block for block in iter(lambda: stream.read(_BLOCK), b"") if not block.isascii()))
 
 
 def _controls(data: bytes) -> int:
@@ -150,24 +127,14 @@ def _utf16_without_mark(head: bytes) -> str | None:
     return None
 
 
-def _decodes(head: bytes, stream: IO[bytes], codec: str) -> bool:
-    decoder = codecs.getincrementaldecoder(codec)(errors="strict")
+def _decodes(stream: IO[bytes], codec: str) -> bool:
+    stream.seek(0)
     try:
-        block = head
-        while block:
-            decoder.decode(block)
-            block = stream.read(_BLOCK)
-        decoder.decode(b"", final=True)
+        for _ in codecs.iterdecode(iter(lambda: stream.read(_BLOCK), b""), codec):
+            pass
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _sample(stream: IO[bytes]) -> bytes:
-    """Return the first block that is not all ASCII; only such bytes distinguish encodings."""
-    while (block := stream.read(_BLOCK)) and block.isascii():
-        pass
-    return block
 
 
 def _legacy_encoding(sample: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Which files are read, and the reader for each suffix. A new format is a row of the table `READERS`, or a plug-in.
+"""Which files are read, and the reader for each suffix. A new format is a row of `formats.txt`, or a plug-in.
 
 A module is imported when the first file of its format is read."""
 
@@ -14,64 +14,29 @@ from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.errors import PluginFailed
 from conspectus.storage.plugins import Plugin, plugins
 from conspectus.storage.settings import InputSettings
+from conspectus.storage.text.language_tables import by_language
 
 if TYPE_CHECKING:
     from conspectus.pipelines.readers.archives import Nest
 
-CODE: Mapping[str, str] = {
-    ".py": "python", ".pyi": "python", ".js": "javascript", ".mjs": "javascript", ".jsx": "jsx", ".ts": "typescript",
-    ".tsx": "tsx", ".java": "java", ".kt": "kotlin", ".scala": "scala", ".c": "c", ".h": "c", ".cc": "cpp",
-    ".cpp": "cpp", ".hpp": "cpp", ".cs": "csharp", ".go": "go", ".rs": "rust", ".rb": "ruby", ".php": "php",
-    ".swift": "swift", ".r": "r", ".jl": "julia", ".lua": "lua", ".pl": "perl", ".sh": "bash", ".bash": "bash",
-    ".ps1": "powershell", ".sql": "sql", ".hs": "haskell", ".el": "lisp", ".dart": "dart",
-}  # fmt: skip
+_TABLE = by_language("conspectus.pipelines.readers", "formats.txt")
+READERS: Mapping[str, str] = {
+    "": "plain.read_unnamed",
+    **{suffix: reader for reader, rows in _TABLE.items() for suffixes in rows.values() for suffix in suffixes.split()},
+}
+"""The module (in this folder) and function that read a format, by its suffix.
+
+A reader takes (path, settings), that of a container also its nest. It yields `Row` and `Lost`, and raises Unreadable.
+"""
+
+CODE = {suffix: language for language, suffixes in _TABLE["code.read_code"].items() for suffix in suffixes.split()}
 """Suffixes of source code, and the names of the languages after a Markdown fence."""
 
-PICTURES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff"})
+PICTURES = frozenset(suffix for suffix, reader in READERS.items() if reader == "scans.read_picture")
 """Suffixes of pictures, which are read where OCR is installed."""
 
 WITH_PICTURES = frozenset(".docx .pptx .xlsx .xlsm .odt .odp .ods .epub .html .htm .xhtml".split())
 """Suffixes of files whose pictures can be read too."""
-
-READERS: Mapping[str, tuple[str, str]] = {
-    **dict.fromkeys((".txt", ".log"), ("plain", "read_plain")),
-    ".md": ("markdown", "read_markdown"),
-    **dict.fromkeys((".rst", ".org", ".adoc", ".asciidoc", ".wiki", ".mediawiki"), ("markdown", "read_markup")),
-    **dict.fromkeys((".man", *(f".{section}" for section in range(1, 10))), ("markdown", "read_manual")),
-    ".tex": ("markup", "read_latex"),
-    **dict.fromkeys((".markdown", ".mdx", ".qmd", ".rmd"), ("markdown", "read_markdown")),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), ("web.page", "read_html")),
-    ".pdf": ("pdf.reader", "read_pdf"),
-    **dict.fromkeys(PICTURES, ("scans", "read_picture")),
-    ".docx": ("office.word", "read_word"),
-    **dict.fromkeys((".odt", ".odp"), ("office.package", "read_odt")),
-    ".pptx": ("office.word", "read_slides"),
-    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), ("tabular", "read_workbook")),
-    ".epub": ("office.package", "read_epub"),
-    ".rtf": ("plain", "read_rtf"),
-    **dict.fromkeys((".xml", ".nxml", ".jats", ".dbk", ".fb2"), ("xml_documents", "read_xml")),
-    **dict.fromkeys((".vtt", ".srt"), ("conversations", "read_transcript")),
-    **dict.fromkeys((".ics", ".vcf"), ("conversations", "read_calendar")),
-    **dict.fromkeys((".csv", ".tsv"), ("tabular", "read_csv")),
-    ".json": ("json_documents", "read_json"),
-    **dict.fromkeys((".jsonl", ".ndjson"), ("tabular", "read_json_lines")),
-    ".parquet": ("tabular", "read_parquet"),
-    ".ipynb": ("code", "read_notebook"),
-    **dict.fromkeys(CODE, ("code", "read_code")),
-    **dict.fromkeys((".yaml", ".yml"), ("json_documents", "read_yaml")),
-    **dict.fromkeys((".toml", ".ini", ".cfg", ".conf", ".patch", ".diff"), ("plain", "read_plain")),
-    ".eml": ("mail", "read_mail"),
-    ".msg": ("mail", "read_msg"),
-    ".mbox": ("mail", "read_mailbox"),
-    ".zip": ("archives", "read_zip"),
-    ".tar": ("archives", "read_tar"),
-    **dict.fromkeys((".tgz", ".gz", ".bz2", ".xz", ".zst"), ("archives", "read_gzip")),
-    "": ("plain", "read_unnamed"),
-}
-"""The module (in this folder) and function that read a format.
-
-A reader takes (path, settings), that of a container also its nest. It yields `Row` and `Lost`, and raises Unreadable.
-"""
 
 NAMED_WITH_SUFFIX = frozenset({*CODE, *".log .yaml .yml .toml .json .ini .cfg .conf .patch .diff".split()})
 """Formats whose files are titled by their whole name (`pump.py`)."""
@@ -79,18 +44,9 @@ NAMED_WITH_SUFFIX = frozenset({*CODE, *".log .yaml .yml .toml .json .ini .cfg .c
 PACKED = frozenset({".gz", ".bz2", ".xz", ".zst"})
 """Formats that pack one file, whose suffix stands before theirs."""
 
-CONTAINERS = frozenset({".eml", ".msg", ".mbox", ".zip", ".tar", ".tgz"}) | PACKED
+CONTAINERS = frozenset(suffix for suffix, reader in READERS.items() if reader.startswith(("mail.", "archives.")))
 """Formats that contain files of any format."""
 
-_NOT_LISTED = frozenset(
-    {
-        *CODE,
-        *".2 .3 .4 .5 .6 .7 .8 .9 .xlsm .xlsb .markdown .asciidoc .mediawiki .jats .dbk .htm .xhtml .ndjson".split(),
-        *".tgz .yml .ini .cfg .conf .patch .diff".split(),
-        *PICTURES,
-        "",
-    }
-)
 _CLUTTER = frozenset({"Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__", "settings.yaml"})
 _ADVICE = {
     ".doc": "save it as .docx",
@@ -127,7 +83,7 @@ def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -
         return _read_by_plugin(plugins("readers")[last], path, settings)
     if last and not path.stat().st_size:
         raise Unreadable("empty")
-    module, function = READERS[last]
+    module, _, function = READERS[last].rpartition(".")
     reader: Any = getattr(import_module(f"conspectus.pipelines.readers.{module}"), function)
     rows: Iterator[Row | Lost]
     if last in CONTAINERS:
@@ -202,5 +158,5 @@ def readable_suffix(name: str, suffixes: Mapping[str, str] | None = None) -> str
 
 def known_formats() -> str:
     """Return the suffixes of formats, one for each format and one for all source code."""
-    own = [suffix for suffix in READERS if suffix not in _NOT_LISTED or suffix == ".py"]
+    own = [".py", *(suffix for rows in _TABLE.values() for suffix in rows.get("listed", "").split())]
     return " ".join([*own, *(suffix for suffix in plugins("readers") if suffix not in READERS)])

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 from conspectus.pipelines.readers.conversations import read_chat
-from conspectus.pipelines.readers.encodings import Unreadable, clean, open_text
+from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.plain import read_plain, read_whole
 from conspectus.pipelines.readers.rows import (
     NO_MARKS,
@@ -21,6 +21,7 @@ from conspectus.pipelines.readers.rows import (
     Row,
     as_title,
     items,
+    labelled,
     listed,
     mapping,
     numbered_record,
@@ -63,12 +64,8 @@ def read_json(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
 
 def _value(path: Path) -> Any:  # noqa: ANN401  (any JSON)
-    with open_text(path) as stream:
-        text = stream.read()
-    if not text.strip():
-        raise Unreadable("empty")
     try:
-        return json.loads(text)
+        return json.loads(read_whole(path))
     except RecursionError as error:
         raise Unreadable("nested too deeply") from error
     except ValueError as error:
@@ -106,15 +103,12 @@ def _row(api: dict[str, Any]) -> Iterator[Row]:
     draft = Draft()
     info = _at(api, "info")
     title = as_title(_said(info.get("title")))
-    if title:
-        draft.add_heading(title, 1)
+    draft.add_heading(title or "", 1)
     draft.add(_said(info.get("description")))
-    if version := _said(info.get("version")):
-        draft.add(f"Version: {version}")
+    draft.add(labelled({"Version": _said(info.get("version"))}))
     urls = [_said(mapping(server).get("url")) for server in items(api.get("servers"))]
     urls += [f"https://{_said(api['host'])}{_said(api.get('basePath'))}"] if "host" in api else []
-    if any(urls):
-        draft.add(f"Base URL: {', '.join(filter(None, urls))}")
+    draft.add(labelled({"Base URL": ", ".join(filter(None, urls))}))
     schemes = _at(api, "components", "securitySchemes") or _at(api, "securityDefinitions")
     for name, scheme in schemes.items():
         draft.add(_scheme(name, mapping(scheme)))

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING
 from conspectus.pipelines.readers.archives import Exhausted, Nest, contained, read_part, unique_name
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded
 from conspectus.pipelines.readers.quotations import remove_quoted, written
-from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title, strings
+from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Lost, Row, as_title, strings
 from conspectus.pipelines.readers.web.page import add_page, parse_page
-from conspectus.storage.records import Hyperlink, Place
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -129,8 +128,11 @@ def _parsed(content: bytes) -> EmailMessage:
     return message
 
 
-def message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
-    """Yield the text of a message and the rows of its attachments; Unreadable if it has neither."""
+def message_rows(message: EmailMessage | None, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+    """Yield the text of a message and the rows of its attachments; Unreadable if it has neither, or is missing."""
+    nest.refuse_too_deep()
+    if message is None:
+        raise Unreadable("damaged message", "it is declared but missing")
     try:
         leaves = list(_leaves(message, True))
     except RecursionError as error:
@@ -181,11 +183,13 @@ def _best(alternatives: Sequence[EmailMessage]) -> EmailMessage | None:
 def _length(part: EmailMessage, kind: str) -> int | None:
     """Return the characters of the last text of a kind in a part, 0 if it cannot be read, None if there is none."""
     texts = [each for each in part.walk() if isinstance(each, EmailMessage) and each.get_content_type() == kind]
+    draft = Draft()
     try:
-        found = _text(texts[-1], None) if texts else None
+        for text in texts[-1:]:
+            _add_text(draft, text, False, whole=True)
     except Unreadable:
-        found = None
-    return len(found.text.strip()) if found else 0 if texts else None
+        pass  # what cannot be read has no characters
+    return len(draft.text()) if draft else 0 if texts else None
 
 
 def _text_row(message: EmailMessage, parts: Sequence[EmailMessage]) -> Row | None:
@@ -194,42 +198,27 @@ def _text_row(message: EmailMessage, parts: Sequence[EmailMessage]) -> Row | Non
     metadata |= {name.replace("-", "_"): _message_ids(message, name) for name in _IDENTIFYING}
     subject = _header(message, "subject") or ""
     is_reply = bool(metadata["in_reply_to"] or metadata["references"] or _ANSWERED.match(subject))
-    rows = [row for part in parts if (row := _text(part, is_reply))]
-    if not rows:  # a message with only quotations: these are its text
-        rows = [row for part in parts if (row := _text(part, None))]
-    if not rows:
-        return None
-    text = ""
-    places: list[Place] = []
-    links: list[Hyperlink] = []
-    for row in rows:
-        text += "\n\n" if text else ""
-        places += [replace(place, start=place.start + len(text)) for place in row.places]
-        links += [replace(one, start=one.start + len(text), end=one.end + len(text)) for one in row.hyperlinks]
-        text += row.text
-    return Row(None, None, as_title(subject), text, strings(metadata), tuple(places), hyperlinks=tuple(links))
+    for whole in (False, True):  # the quotations of a message without other text are its text
+        draft = Draft()
+        for part in parts:
+            _add_text(draft, part, is_reply, whole=whole)
+        if draft:
+            return draft.row(as_title(subject), strings(metadata))
+    return None
 
 
-def _text(part: EmailMessage, is_reply: bool | None) -> Row | None:
-    """Return the written text of a part, without quotations (of a reply) and signature; None if empty.
-
-    `is_reply` is None if the whole text of the part is wanted.
-    """
+def _add_text(draft: Draft, part: EmailMessage, is_reply: bool, *, whole: bool) -> None:
+    """Add the written text of a part, without signature and, of a reply, quotations; with both if it is `whole`."""
     content = _content(part)
     if not content.strip():
-        return None
+        return
     text = clean(decoded(content, part.get_content_charset()))
     if part.get_content_type() != "text/html":
-        text = text if is_reply is None else written(text, is_reply)
-        return Row(None, None, None, text, {}) if text.strip() else None
-    root = parse_page(text)
-    if root is None:
-        return None
-    if is_reply:
-        remove_quoted(root)
-    draft = Draft()
-    add_page(root, draft)
-    return draft.row(None, {}) if draft else None
+        draft.add((text if whole else written(text, is_reply)).translate(NO_MARKS))
+    elif (root := parse_page(text)) is not None:
+        if is_reply and not whole:
+            remove_quoted(root)
+        add_page(root, draft)
 
 
 def _content(part: EmailMessage) -> bytes:
@@ -266,14 +255,7 @@ def _attachment_rows(part: EmailMessage, names: set[str], settings: InputSetting
     inner = next((child for child in part.iter_parts() if isinstance(child, EmailMessage)), None)
     title = as_title(_header(inner, "subject")) if inner else None
     name = unique_name(_file_name(part) or f"{(title or 'message')[:100]}.eml", names)
-    yield from contained(name, _inner_rows(inner, settings, nest.inside()))
-
-
-def _inner_rows(message: EmailMessage | None, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
-    nest.refuse_too_deep()
-    if message is None:
-        raise Unreadable("damaged message", "it is declared but missing")
-    yield from message_rows(message, settings, nest)
+    yield from contained(name, message_rows(inner, settings, nest.inside()))
 
 
 def _file_name(part: EmailMessage) -> str | None:

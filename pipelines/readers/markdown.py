@@ -24,6 +24,7 @@ import regex
 import yaml
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.formats import readable_suffix
+from conspectus.pipelines.readers.markup import by_rules, rules_of
 from conspectus.pipelines.readers.plain import numbered_parts, read_plain, read_whole
 from conspectus.pipelines.readers.rows import Draft, Row, as_title, labelled, markdown_table, strings
 from conspectus.pipelines.readers.web.page import add_elements, parse_page
@@ -44,21 +45,6 @@ _SAID = re.compile(r"^(?![\[{])(?=.*(?:[^\W\d_]{2}|\d{4}-\d))(?!(?:true|false)$)
 """A value that says something by itself: no list, no bare number, no switch."""
 _COUNTED = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)+: \d")
 """A number whose name is in words, as a person writes it: no setting of a program."""
-_OF_PANDOC = [
-    (re.compile(rule, re.M), by)
-    for rule, by in (
-        (r"^ {0,3}:::.*$|^(?:#|//)\|[ ].*$", ""),
-        (
-            r'^ {0,3}(?:[!?]{3}\+?[ ][\w-]+|={3}[!+]?(?=[ ]"))(?:[ ]"([^"\n]*)")?[ \t]*$((?:\n(?:[ ]{4}.*|[ \t]*)$)*)',
-            lambda found: f"{found[1] or ''}\n{dedent(found[2])}\n",
-        ),
-        (r"(?<![\w=])==(?=[^\s=])([^=\n]{1,300})(?<=\S)==(?![\w=])", r"\1"),
-        (r"(?<!!)\[([^\[\]\n]{1,300})\]\{[.#][^{}\n]{1,200}\}", r"\1"),
-        (r"(?<=[)`])\{(?:[.#][\w-]+|[\w-]+=[^{}\n]{1,100})(?:[ ][^{}\n]{0,200})?\}", ""),
-        (r"^(#{1,6}[ ].*?)[ ]+\{[.#-][^{}\n]{0,200}\}[ ]*$", r"\1"),
-    )
-]
-"""Fenced divisions, options of cells, admonitions and tabs, highlights, attributes of spans, links and headings."""
 _NOT_SHOWN = re.compile(
     r"\{%-?\s*comment\b(?s:.{0,10000}?)endcomment\s*-?%\}|\{%[^{}]{1,300}%\}|\{\{[^{}]{1,500}\}\}|\{:[^{}\n]{1,200}\}|"
     r"!\[\[[^\[\]\n]{1,300}\]\]|%%(?s:.{0,10000}?)%%|\[\^[^\[\]\s]{1,80}\]:?|\[![A-Za-z]{1,30}\][-+]?"
@@ -80,11 +66,10 @@ def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
     title = None
     metadata: dict[str, str] = {}
     for number, text in numbered_parts(path, settings):
+        draft = Draft()
         if number in (None, 1):
             metadata, text = _front_matter(text)
             title = as_title(metadata.pop(settings.title_column, None))
-        draft = Draft()
-        if number in (None, 1):
             said = {
                 name: value
                 for name, value in metadata.items()
@@ -92,7 +77,7 @@ def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
             }
             draft.add(labelled(said))
         add_markdown(draft, text)
-        title = title or next((place.label for place in draft.places if place.level == 1), None)
+        title = title or draft.heading(1)
         if draft:
             yield replace(draft.row(title, metadata), number=number)
         elif number is None:
@@ -101,11 +86,14 @@ def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 def add_markdown(draft: Draft, text: str) -> None:
     """Add the blocks of a Markdown text to a draft; raises Unreadable for one that costs too much to parse."""
-    for rule, by in _OF_PANDOC:
-        text = rule.sub(by, text)
-    page = parse_page(_parser().render(text))
+    page = parse_page(_parser().render(by_rules("pandoc", text, {"@aside": _aside})))
     if page is not None:
         add_elements(page, draft)
+
+
+def _aside(found: re.Match[str]) -> str:
+    """Return the title and the text of an admonition or a tab, which stands deeper."""
+    return f"{found[1] or ''}\n{dedent(found[2])}\n"
 
 
 @cache
@@ -115,8 +103,7 @@ def _parser() -> "MarkdownIt":
     parser = MarkdownIt("commonmark", {"html": True, "breaks": True, "maxNesting": _DEEPEST})
     parser.enable(["table", "strikethrough"])
     parser.inline.ruler.before("link", "notes", _note)
-    parser.core.ruler.push("anchors", _name_headings)
-    parser.core.ruler.push("wrapped", _join_wrapped)
+    parser.core.ruler.push("finish", _finish)
     for kind in ("html_inline", "html_block"):
         parser.add_render_rule(kind, lambda _, tokens, at, *__: _shown_tags(tokens[at].content))
     return parser
@@ -143,16 +130,14 @@ def _note(state: "StateInline", silent: bool) -> bool:
     return True
 
 
-def _name_headings(state) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    """Give each heading the id that GitHub gives it."""
-    for opening, content in zip(state.tokens, state.tokens[1:], strict=False):
-        if opening.type == "heading_open":
-            opening.attrSet("id", _slug(content.content))
+def _finish(state) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    """Give each heading the id that GitHub gives it, and join the lines of paragraphs that an editor has wrapped.
 
-
-def _join_wrapped(state) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    """Join the lines of paragraphs that an editor has wrapped: one line is long, and one ends within a sentence."""
-    for token in state.tokens:
+    Of these one line is long, and one ends within a sentence.
+    """
+    for before, token in pairwise(state.tokens):
+        if before.type == "heading_open":
+            before.attrSet("id", _slug(token.content))
         lines = token.content.split("\n") if token.type == "inline" else []
         wrapped = len(lines) > 1 and max(map(len, lines[:-1])) >= _LEAST_WRAPPED
         if wrapped and any(line[-1:].isalnum() and after[:1].islower() for line, after in pairwise(lines)):
@@ -180,16 +165,7 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
     return {}, text
 
 
-_Rule = tuple[str, str | Callable[[re.Match[str]], str]]
 _Found = re.Match[str]
-
-
-def _level(found: _Found) -> str:
-    return f"\n{'#' * min(6, len(found[1]))} {found[2]}\n"
-
-
-def _nested(sign: str) -> Callable[[_Found], str]:
-    return lambda found: f"{'   ' * (len(found[1]) - 1)}{sign} "
 
 
 def _rows(lines: Sequence[Sequence[str]]) -> str:
@@ -202,10 +178,6 @@ def _adoc_table(found: _Found) -> str:
     width = len(lines[0]) if lines else 1
     cells = [cell for line in lines for cell in line]
     return _rows([cells[at : at + width] for at in range(0, len(cells), width)])
-
-
-def _org_table(found: _Found) -> str:
-    return _rows([line.strip().strip("|").split("|") for line in found[0].split("\n") if line])
 
 
 def _wiki_table(found: _Found) -> str:
@@ -227,70 +199,6 @@ def _template(found: _Found) -> str:
     return "\n\n".join(["", *lines, ""]) if len(lines) > 1 else ""
 
 
-_RULES: Mapping[str, Sequence[_Rule]] = {
-    "adoc": (
-        (r"^/{4,}[ \t]*$(?s:.*?)^/{4,}[ \t]*$|^//(?!/).*$|^:[\w!-]+:.*$|^(?:include|image|video|toc)::.*$", ""),
-        (r"\A\s*(=[ ].+\n)([^\W\d_][^\n<=]{0,200}?)[ ]*(?:<[^\n>]*>)?[ ]*\n", r"\1\nAuthor: \2\n"),
-        (r"^\[[^\]\n]*\][ \t]*$|^\+[ \t]*$|\[\[[\w-]+\]\]", ""),
-        (r"^\|={3,}[ \t]*\n((?s:.*?))^\|={3,}[ \t]*$", _adoc_table),
-        (r"^(?:={4,}|\*{4,}|_{4,}|--)[ \t]*$", ""),
-        (r"^(?:-{4,}|\.{4,})[ \t]*$", "```"),
-        (r"^(={1,6})[ ](.{1,300}?)(?:[ ]=+)?[ \t]*$", _level),
-        (r"^\.([^\s.].*)$", r"\n\1:\n"),
-        (r"^(\.{1,5})[ ]+", _nested("1.")),
-        (r"^(\*{1,5})[ ]+", _nested("-")),
-        (r"^([^\n:|]{1,200}):::?(?:[ \t]*\n[ \t]*|[ \t]+)(?=\S)", r"\n\1: "),
-        (r"<<([^,<>\n]{1,200})(?:,([^<>\n]{1,200}))?>>", lambda found: found[2] or found[1]),
-        (r"(?:\b(?:link|xref):)?(?<=[\s:(])?([\w:/.#?&=%~+-]{2,300})\[([^\[\]\n]{1,300})\]", r"[\2](\1)"),
-        (r"\b(?:link|xref):(?=\[)", ""),
-    ),
-    "org": (
-        (r"^[ \t]*:PROPERTIES:[ \t]*\n(?:[ \t]*:(?!PROPERTIES:)[\w+-]+:.*\n){0,50}?[ \t]*:END:[ \t]*$", ""),
-        (r"^[ \t]*#\+begin_(?:src|example)\b[ \t]*(\w*).*$", r"```\1"),
-        (r"^[ \t]*#\+end_(?:src|example)\b.*$", "```"),
-        (r"^#\+(author|date):[ \t]*(.+)$", lambda found: f"{found[1].capitalize()}: {found[2]}\n"),
-        (r"^[ \t]*#(?:\+.*|[ \t].*)?$", ""),
-        (r"^(\*{1,8})[ ](?:(?:TODO|DONE)[ ])?(.{1,300}?)(?:[ \t]+:[\w:@]+:)?[ \t]*$", _level),
-        (r"^[ \t]*\|[-+]{2,}\|?[ \t]*\n", ""),
-        (r"(?:^[ \t]*\|.*\n?)+", _org_table),
-        (r"\[\[(?:file:)?([^\[\]\n]+)\]\[([^\[\]\n]+)\]\]", r"[\2](\1)"),
-        (r"\[\[(?:file:)?([^\[\]\n]+)\]\]", r"[\1](\1)"),
-        (r"(?<![\w/:])[/=~](\w(?:[^\n/=~]{0,200}\w)?)[/=~](?!\w)", r"\1"),
-        (r"^([ \t]*[-+][ ].{1,100}?)[ ]::[ ]", r"\1: "),
-    ),
-    "rst": (
-        (r"^\.\.[ ](?:image|figure|toctree|contents|include|highlight|index|meta|raw)::.*\n(?:(?:[ \t].*)?\n)*", "\n"),
-        (r"^[ \t]*\.\.[ ](?:code-block|code|sourcecode)::.*\n(?:[ \t]+:[\w-]+:.*\n)*", ""),
-        (r"^([ \t]*)#\.(?=[ \t])", r"\1-"),  # an item that numbers itself
-        (r"^([ \t]*)\.\.[ ](\w+)::[ \t]*", r"\1\2: "),
-        (r"^\.\.[ ]_`?([^:`\n]{1,200})`?:[ \t]*$", lambda found: f'<a id="{_slug(found[1])}"></a>\n'),
-        (r"^\.\.[ ]_`?([^:`\n]{1,200})`?:[ \t]+(\S+)[ \t]*$", r"[\1]: \2"),
-        (r"^\.\.[ ](?!_).*$(?:\n[ \t].*$)*", ""),
-        (r":doc:`(?:([^`<>]{1,200}?)\s*<)?([^<>`]{1,200})>?`",
-         lambda found: f"[{found[1] or found[2]}]({found[2]}.rst)"),
-        (r":(?:ref|numref):`(?:([^`<>]{1,200}?)\s*<)?([^<>`]{1,200})>?`",
-         lambda found: f"[{found[1] or found[2]}](#{_slug(found[2])})"),
-        (r":[\w:+-]{1,40}:`~?([^`\n]{1,200})`", r"`\1`"),
-        (r"`([^`<>]{1,200}?)\s*<([^<>`\s]{1,500})>`__?", r"[\1](\2)"),
-        (r"(?<!`)`([^`<>\n]{1,200})`_(?!_)", r"[\1]"),
-        (r"::[ \t]*$", ":"),
-    ),
-    "wiki": (
-        (r"<!--(?:(?!<!--)(?s:.))*?-->|<ref\b[^<>]*/>|<ref\b[^<>]*>(?:(?!<ref)(?s:.))*?</ref>|__[A-Z]+__", ""),
-        (r"\[\[(?:File|Image|Category):[^\[\]\n]*(?:\[\[[^\[\]\n]*\]\][^\[\]\n]*)*\]\]", ""),
-        *(((r"\{\{([^{}]*)\}\}", _template),) * 4),
-        (r"^\{\|.*\n((?:(?!^\{\|)(?s:.))*?)^\|\}", _wiki_table),
-        (r"\[\[([^\[\]|\n]{1,300})\|([^\[\]\n]{1,300})\]\]", r"\2"),
-        (r"\[\[([^\[\]\n]{1,300})\]\]", r"\1"),
-        (r"\[(https?://[^\s\[\]]+)[ ]([^\[\]\n]+)\]", r"[\2](\1)"),
-        (r"'''''|'''|''", ""),
-        (r"^#+[ ]*(?=\S)(?!#)", "1. "),
-        (r"^(\*{1,5})[ ]*", _nested("-")),
-        (r"^[;:]+[ ]*", ""),
-        (r"^(={1,6})[ ]*([^=\n].{0,300}?)[ ]*=+[ \t]*$", _level),
-    ),
-}  # fmt: skip
-_COMPILED = {name: [(re.compile(rule, re.M | re.I), by) for rule, by in rules] for name, rules in _RULES.items()}
 _FORMS = {".rst": "rst", ".adoc": "adoc", ".asciidoc": "adoc", ".org": "org", ".wiki": "wiki", ".mediawiki": "wiki"}
 _LINE = re.compile(r"([!-/:-@\[-`{-~])\1{2,}")
 _ORG_TITLE = re.compile(r"^#\+title:[ \t]*(.+)$", re.M | re.I)
@@ -302,9 +210,7 @@ def read_markup(path: Path, settings: InputSettings) -> Iterator[Row]:
     form = _FORMS[readable_suffix(path.name, settings.suffixes)]
     title = _ORG_TITLE.search(text) if form == "org" else None
     text = _underlined(text) if form == "rst" else text
-    for rule, by in _COMPILED[form]:
-        text = rule.sub(by, text)
-    yield _row(text, title[1] if title else None)
+    yield _row(by_rules(form, text, _MADE), title[1] if title else None)
 
 
 def _underlined(text: str) -> str:
@@ -339,43 +245,35 @@ def _slug(name: str) -> str:
     return re.sub(r"[^\w\- ]", "", name.lower()).strip().replace(" ", "-")
 
 
+_MADE: Mapping[str, Callable[[_Found], str]] = {
+    "@level": lambda found: f"\n{'#' * min(6, len(found[1]))} {found[2]}\n",
+    "@nested": lambda found: f"{'   ' * (len(found[1]) - 1)}{'1.' if found[1][0] == '.' else '-'} ",
+    "@anchor": lambda found: f'<a id="{_slug(found[1])}"></a>\n',
+    "@reference": lambda found: f"[{found[1] or found[2]}](#{_slug(found[2])})",
+    "@template": _template,
+    "@adoc_table": _adoc_table,
+    "@org_table": lambda found: _rows([line.strip().strip("|").split("|") for line in found[0].split("\n") if line]),
+    "@wiki_table": _wiki_table,
+}
+
+
 def _row(text: str, title: str | None, level: int = 1) -> Row:
     draft = Draft()
     add_markdown(draft, text)
-    first = next((place.label for place in draft.places if place.level == level), None)
-    return draft.row(as_title(title) or first, {})
+    return draft.row(as_title(title) or draft.heading(level), {})
 
 
 _MANUAL = re.compile(r"^\.[ \t]*(?:TH|Dd|SH|Sh)\b", re.M)
 _ESCAPE = re.compile(
     r"\\f(?:\[[^\]\n]*\]|\(..|.)|\\s[-+]?\d+|\\[&|^/,:%]|\\\*?\((..)|\\\*?\[([^\]\n]*)\]|\\(.)|\\$", re.M
 )
-_SIGNS = {
-    "em": "—", "en": "–", "bu": "•", "co": "©", "rs": "\\", "aq": "'", "dq": '"', "lq": "“", "rq": "”", "oq": "‘",
-    "cq": "’", "hy": "-", "ti": "~", "ha": "^", "R": "®", "->": "→", "-": "-", "e": "\\", "~": " ", " ": " ", "0": " ",
-    "'": "'",
-}  # fmt: skip
+_SIGNS = dict(rules_of("manual_signs"))
 _MARKS = re.compile(r"([*_`<\[])")
 _WORDS = re.compile(r'"((?:[^"\n]|"")*)"?|(\S+)')
 _FONTS = frozenset("B I R BR RB BI IB IR RI SM SB".split())
 _MDOC = frozenset("Nm Ar Pa Cm Op Xr Em Sy Ev Dv Li Ic Va Fa Ql Dq Sq Fl Bq Pq".split())
 _TITLE_OF_MANUAL = re.compile(r"^\.[ \t]*(?:TH|Dt)[ ]+\"?([^\s\"]+)\"?(?:[ ]+\"?(\w+))?", re.M)
 _NAME_OF_MANUAL = re.compile(r"^\.Nm[ ]+(\S+)", re.M)
-_MACROS = [
-    (re.compile(rf"^\.[ \t]*{rule}", re.M), by)
-    for rule, by in (
-        (rf"({'|'.join((*_FONTS, *_MDOC))})(?:[ ]+(.*))?$", lambda found: _shown(found[1], _words(found[2] or ""))),
-        (r"(?:nf|EX|fi|EE)\b.*$", "\n```"),
-        (r"([Ss])([HhSs])[ ]+(.+)$",
-         lambda found: f"\n\n##{'#' * (found[2] in 'Ss')} {' '.join(_words(found[3]))}\n\n"),
-        (r"It[ ]+(.+)$", lambda found: f"\n\n{_shown('It', _words(found[1]))}: "),
-        (r"IP[ ]+(.+)$", lambda found: f"\n\n{_words(found[1])[0]}: "),
-        (r"T[PQ]\b.*\n(.*)$", r"\n\n\1: "),
-        (r"(?:PP?|LP|Pp|sp|IP|br|El)\b.*$", "\n"),
-        (r"Nd[ ]+", "- "),
-    )
-]  # fmt: skip
-"""What the macros of man and mdoc become; the arguments of others are left out."""
 _OTHER_MACRO = re.compile(r"^[.'].*\n?", re.M)
 _BREAK = re.compile(r"(?<=[^\n])[ ]?\n(?=[^\n])")
 
@@ -389,24 +287,23 @@ def read_manual(path: Path, settings: InputSettings) -> Iterator[Row]:
     title = _TITLE_OF_MANUAL.search(text)
     if name := _NAME_OF_MANUAL.search(text):
         text = re.sub(r"^\.Nm[ ]*$", lambda _: name[0], text, flags=re.M)
-    for rule, by in _MACROS:
-        text = rule.sub(by, text)
-    parts = _OTHER_MACRO.sub("", text).split("```")
+    parts = _OTHER_MACRO.sub("", by_rules("manual", text, {"@shown": _shown})).split("```")
     parts[::2] = [_MARKS.sub(r"\\\1", _plain(_BREAK.sub(" ", part))) for part in parts[::2]]
     parts[1::2] = map(_plain, parts[1::2])
     yield _row("```".join(parts), f"{title[1]}({title[2]})" if title and title[2] else None, level=0)
 
 
-def _words(arguments: str) -> list[str]:
-    return [found[1] if found[2] is None else found[2] for found in _WORDS.finditer(arguments)] or [""]
-
-
-def _shown(macro: str, words: Sequence[str]) -> str:
+def _shown(found: _Found) -> str:
     """Return the words of a line: without the names of macros of mdoc, with - before flags, or joined in two fonts."""
+    macro = found[1]
+    words = [word[1] if word[2] is None else word[2] for word in _WORDS.finditer(found[2] or "")]
     if macro in _FONTS:
         return ("" if len(macro) == 2 and macro not in ("SM", "SB") else " ").join(words)
-    shown = (f"-{word}" if before == "Fl" else word for before, word in zip([macro, *words], words, strict=False))
-    return " ".join(word for word in shown if word.lstrip("-") not in _MDOC)
+    if macro not in _MDOC and macro != "It":
+        return found[0]
+    said = (f"-{word}" if before == "Fl" else word for before, word in pairwise([macro, *words]))
+    text = " ".join(word for word in said if word.lstrip("-") not in _MDOC)
+    return f"\n\n{text}: " if macro == "It" and words else text
 
 
 def _plain(text: str) -> str:

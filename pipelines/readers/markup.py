@@ -1,8 +1,14 @@
-"""Read LaTeX: its text and tables without commands of layout, with headings; its full syntax is not interpreted."""
+"""Read LaTeX: its text and tables without commands of layout, with headings; its full syntax is not interpreted.
+
+What a rule says that a pattern and a replacement can express is in `markup.toml`, for other markup too (`markdown`).
+"""
 
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from conspectus.pipelines.readers.plain import read_whole
 from conspectus.pipelines.readers.rows import Draft, Row, as_title, markdown_table
@@ -15,9 +21,6 @@ _TEX_SECTION = re.compile(
     r"\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}"
 )
 _TEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
-_TEX_UNWRAPPED = re.compile(
-    r"\\(?:emph|textbf|textit|texttt|textsc|textrm|textsf|underline|mbox|caption|url|verb|ensuremath|text|mathrm)\*?\{([^{}]*)\}"
-)
 _NESTED = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*+\})*+"
 _GROUP = f"({_NESTED})"
 """What stands between braces, which may nest twice."""
@@ -41,29 +44,28 @@ _TEX_TABLE = re.compile(
     r"\\begin\{(?:tabular[x*]?|longtable)\}(?:\{[^{}]*\}|\[[^\]]*\])*+((?:(?!\\begin\{(?:tabular|longtable))(?s:.))*?)"
     r"\\end\{(?:tabular[x*]?|longtable)\}"
 )
-_TEX_RULES = [
-    (re.compile(rule), by)
-    for rule, by in (
-        (rf"\\(?:title|author|date|affil|address)\*?(?:\[[^\]]*\])?\{{{_GROUP}\}}", ""),
-        (r"\\begin\{abstract\}", r"\n\n\\section{Abstract}\n"),
-        (r"\\begin\{thebibliography\}(?:\{[^{}]*\})?", r"\n\n\\section{References}\n"),
-        (r"\\bibitem(?:\[[^\]]*\])?\{[^{}]*\}", "\n\n"),
-        (r"[ ~]*\\(?:cite|citep|citet|parencite|autocite)\*?(?:\[[^\]]*\]){0,2}\{[^{}]*\}", ""),
-        (r"\\(?:label|index|vspace|hspace|includegraphics|bibliography|bibliographystyle|usepackage|input|include|pagestyle)\*?"
-         r"(?:\[[^\]]*\])?\{[^{}]*\}", ""),
-        (r"\\(?:maketitle|tableofcontents|noindent|centering|newpage|clearpage|bigskip|medskip|smallskip)\b", ""),
-        (r"\\(?:begin|end)\{(?:verbatim|lstlisting|minted)\*?\}(?:\[[^\]]*\])?(?:\{\w+\})?\n?", "\n```\n"),
-        (r"\\(?:href\{[^{}]*\}|(?:num|unit|si)(?:\[[^\]]*\])?)\{([^{}]*)\}|\\xspace\b", r"\1"),
-        (r"\\(?:SI|qty)(?:\[[^\]]*\])?\{([^{}]*)\}\{([^{}]*)\}", r"\1 \2"),
-        (r"\\percent\b", "%"),
-        (r"\\degreeCelsius\b", "°C"),
-        (r"\\(?=(?:kilo|milli|centi|mega|gram|met(?:er|re)|second|hertz|volt|watt|lit(?:er|re)|ampere)(?:\b|\\))", ""),
-        (r"\\item\b[ ]?\[([^\]]*)\]", r"- \1: "),
-        (r"\\item\b[ ]?", "- "),
-        (r"(\\(?:begin|end)\{[\w*]+\}(?:\[[^\]]*\])?|\\caption)", r"\n\1"),
-    )
-]  # fmt: skip
-_TEX_ENVIRONMENT = re.compile(r"\\(?:begin|end)\{[\w*]+\}(?:\[[^\]]*\])?")
+
+Replacement = str | Callable[[re.Match[str]], str]
+
+
+@cache
+def rules_of(form: str) -> list[tuple[str, str]]:
+    """Return the rules of `markup.toml` for a form of markup: patterns and what stands for them, in order."""
+    table = tomllib.loads(Path(__file__).with_name("markup.toml").read_text("utf-8"))
+    return [(rule, by) for rule, by in table[form]]
+
+
+def by_rules(form: str, text: str, made: Mapping[str, Replacement] = MappingProxyType({})) -> str:
+    """Return a text changed by the rules of `markup.toml` for a form of markup.
+
+    `made` has the functions that the rules name.
+
+    >>> by_rules("latex", "90 \\\\percent")
+    '90 %'
+    """
+    for rule, by in rules_of(form):
+        text = re.sub(rule, made.get(by, by), text, flags=re.M)
+    return text
 
 
 def read_latex(path: Path, _: InputSettings) -> Iterator[Row]:
@@ -77,19 +79,15 @@ def read_latex(path: Path, _: InputSettings) -> Iterator[Row]:
     plain = [_TEX_AROUND.sub(r"\1", _inline(_TEX_ASIDE.sub("", every))) for every in authors]
     names = [" ".join(name.split()) for every in plain for name in _TEX_AND.split(every)]
     body = _TEX_BODY.search(source)
-    text = body[1] if body else source
-    for rule, by in _TEX_RULES:
-        text = rule.sub(by, text)
-    text = _TEX_TABLE.sub(_table, text)
+    text = _TEX_TABLE.sub(_table, by_rules("latex", body[1] if body else source))
     draft = Draft()
     metadata = {"author": ", ".join(filter(None, names))} if any(names) else {}
-    if title:
-        draft.add_heading(title, 1)
+    draft.add_heading(title or "", 1)
     draft.add(f"Authors: {metadata['author']}" if metadata else "")
     at = 0
     for found in _TEX_SECTION.finditer(text):
         _add_latex(draft, text[at : found.start()])
-        draft.add_heading(_tidy(_inline(found[2])), _TEX_LEVELS.index(found[1]) + 1)
+        draft.add_heading(_tidy(found[2]), _TEX_LEVELS.index(found[1]) + 1)
         at = found.end()
     _add_latex(draft, text[at:])
     yield draft.row(title, metadata)
@@ -123,35 +121,22 @@ def _replaced(found: re.Match[str], macros: dict[str, tuple[int, str]]) -> str:
 
 
 def _inline(text: str) -> str:
-    for _ in range(3):  # nested ones
-        text = _TEX_UNWRAPPED.sub(r"\1", text)
-    return text
+    return by_rules("latex_inline", text)
 
 
 def _add_latex(draft: Draft, text: str) -> None:
     for paragraph in re.split(r"\n[ \t]*\n", text):
         notes = [found[1] for found in _TEX_NOTE.finditer(paragraph)]
         for said in (_TEX_NOTE.sub("", paragraph), *notes):
-            draft.add(_tidy(_inline(said)))
+            draft.add(_tidy(said))
 
 
 def _table(found: re.Match[str]) -> str:
     """Return a table as rows of Markdown; & and \\\\ end its cells and rows."""
-    body = re.sub(
-        r"\\(?:hline|toprule|midrule|bottomrule|centering)\b|\\c(?:line|midrule)(?:\([^)]*\))?\{[^{}]*\}", "", found[1]
-    )
+    body = by_rules("latex_table", found[1])
     rows = [re.split(r"(?<!\\)&", line) for line in re.split(r"\\\\(?:\[[^\]]*\])?", body) if line.strip()]
     return f"\n\n{markdown_table([[' '.join(_inline(cell).split()) for cell in row] for row in rows])}\n\n"
 
 
 def _tidy(text: str) -> str:
-    text = (
-        _TEX_ENVIRONMENT.sub("\n", text)
-        .replace("~", " ")
-        .replace("{}", "")
-        .replace("\\,", "")
-        .replace("``", "“")
-        .replace("''", "”")
-    )
-    text = re.sub(r"\\([%&$#_{}])", r"\1", text)
-    return re.sub(r"\n\s*\n+", "\n\n", re.sub(r"“`", "```", text)).strip()
+    return by_rules("latex_text", _inline(text)).strip()

@@ -45,17 +45,12 @@ def numbered_parts(path: Path, settings: InputSettings) -> Iterator[tuple[int | 
     """Yield the cleaned text of a file, in numbered parts if it is longer than `max_characters`."""
     with open_text(path) as stream:
         text = stream.read(settings.max_characters + 1)
-        if len(text) <= settings.max_characters:
-            if not text.strip():
-                raise Unreadable("empty")
-            yield None, clean(text)
-            return
+        is_whole = len(text) <= settings.max_characters
         stream.seek(0)
+        parts = [text] if is_whole else _parts(stream, min(PART, settings.max_characters))
         number = 0
-        for part in _parts(stream, min(PART, settings.max_characters)):
-            if part.strip():
-                number += 1
-                yield number, clean(part)
+        for number, part in enumerate(filter(str.strip, parts), start=1):
+            yield None if is_whole else number, clean(part)
         if not number:
             raise Unreadable("empty")
 

@@ -29,13 +29,16 @@ _idle: list["FileReader"] = []
 
 
 class FileReader:
-    """A process that reads files one after the other; it is started again after a file that ended it."""
+    """A process that reads files one after the other; it is started again after a file that ended it.
+
+    `asked` are the files that it was asked for and has not read.
+    """
 
     def __init__(self, settings: InputSettings) -> None:
         self.environment = _environment()
         self.memory = settings.max_memory
         self._process = ChildProcess([_WORKER], self.memory, self.environment)
-        self._asked: deque[Path] = deque()
+        self.asked: deque[Path] = deque()
         self._unpacker = _unpacker()
 
     def rows(
@@ -48,17 +51,17 @@ class FileReader:
         """
         seconds = settings.max_seconds
         try:
-            for path in takewhile(lambda each: isinstance(each, Path), paths[len(self._asked) : MOST_AHEAD]):
+            for path in takewhile(lambda each: isinstance(each, Path), paths[len(self.asked) : MOST_AHEAD]):
                 assert isinstance(path, Path)
                 request = [os.fsencode(path.absolute()), folder, settings.model_dump(), graph and graph.model_dump()]
                 seconds += _START * self._process.send(msgpack.packb(request))
-                self._asked.append(path)
+                self.asked.append(path)
         except BrokenPipeError:
             pass  # there is nothing to receive then
         while True:
             for values in self._unpacker:
                 if values is None:
-                    self._asked.popleft()
+                    self.asked.popleft()
                     return
                 if values is True:
                     seconds = settings.max_seconds
@@ -72,14 +75,10 @@ class FileReader:
                 return
             self._unpacker.feed(block)
 
-    def is_idle(self) -> bool:
-        """Return whether all that was asked for is read."""
-        return not self._asked
-
     def stop(self) -> None:
         """End the process and forget what it was asked."""
         self._process.stop()
-        self._asked.clear()
+        self.asked.clear()
         self._unpacker = _unpacker()
 
 
@@ -97,7 +96,7 @@ def file_reader(settings: InputSettings, graph: KgSettings | None = None) -> Ite
         try:
             yield lambda paths: reader.rows(paths, folder, settings, graph)
         finally:
-            if not reader.is_idle():
+            if reader.asked:
                 reader.stop()
             _idle.append(reader)
 

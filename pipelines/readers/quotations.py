@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.guards import local
+from conspectus.storage.text.language_tables import by_language
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -17,23 +18,15 @@ if TYPE_CHECKING:
 _QUOTED = re.compile(r" {0,3}(?:[A-Z]{1,4}[a-z]?)?(?:> ?)+|[>|] ")
 """The prefix of a quoted line: > at any depth, or the initials of the author (Supercite)."""
 
-_SAID = re.compile(
-    r"""(?ix) \b(?: wrote | writes | said | schrieb | geschrieben | écrit | escribi[óo] | ha\s scritto | schreef
-    | escreveu | skrev | napisał[a]? ) \b .{0,60} : \s* $ """,
-    re.S,
-)
+_TABLE = by_language("conspectus.pipelines.readers", "quotations.txt")
+_SAYS, _IS_ORIGINAL, _NAMES_OF_HEADERS, _DEVICES, _ELEMENTS = ("|".join(rows.values()) for rows in _TABLE.values())
+_SAID = re.compile(rf"\b(?:{_SAYS})\b.{{0,60}}:\s*$", re.S | re.I)
 _SAID_WHEN = re.compile(r"(?=.*\d)(?=.*(?:@|\d\d?:\d\d|\d{4}|\bat\b)).*:\s*$", re.S)
 """A pattern of other lines before a quotation that name its author and date."""
 
 _LONGEST_ATTRIBUTION = 3
-_ORIGINAL = re.compile(
-    r"""(?ix) \s* (?: -{2,}\s* (?: original\ message | ursprüngliche\ nachricht | message\ d['’]origine
-    | mensaje\ original | messaggio\ originale | oorspronkelijk\ bericht ) \s*-{2,} ) \s* """
-)
-_HEADER = re.compile(
-    r"""(?ix) \s*\*? (?: from|von|de|da|van | sent|gesendet|envoyé|enviado|date|datum | to|an|à|para
-    | subject|betreff|objet|asunto ) \s? : """
-)
+_ORIGINAL = re.compile(rf"\s*-{{2,}}\s*(?:{_IS_ORIGINAL})\s*-{{2,}}\s*", re.I)
+_HEADER = re.compile(rf"\s*\*?(?:{_NAMES_OF_HEADERS})\s?:", re.I)
 _FEWEST_HEADERS = 3
 _PATCH = re.compile(r"diff --git |diff -|Index: \S|--- \S|@@ -\d")
 _RULE = re.compile(r"\s*_{10,}\s*|-{10,} next part -{10,}\s*")
@@ -41,17 +34,11 @@ _SIGNATURE = re.compile(r"\s{0,2}--\s?")
 _LONGEST_SIGNATURE = 12
 """Maximum lines after "--" that can be a signature; four are usual (RFC 3676, section 4.3, "-- ")."""
 
-_DEVICE = re.compile(
-    r"""(?ix) (?: sent\ (?:from|via)\ (?:my\ )? | von\ meinem\ .*\ gesendet | gesendet\ (?:von|mit)\x20 | envoyé\ de\x20
-    | enviado\ desde\x20 ) \S .{0,60} """
-)
+_DEVICE = re.compile(rf"(?:{_DEVICES})\S.{{0,60}}", re.I)
 _ARMOUR = re.compile(r"-----BEGIN PGP SIGNATURE-----.*?(?:-----END PGP SIGNATURE-----|\Z)", re.S)
 _SIGNED = re.compile(r"-----BEGIN PGP SIGNED MESSAGE-----\n(?:Hash: [^\n]*\n)*\n?")
 _CITED = "quotation"
-_CITING = frozenset(
-    """gmail_quote gmail_extra yahoo_quoted moz-cite-prefix protonmail_quote zmail_extra gmail_signature moz-signature
-    divrplyfwdmsg appendonsend""".split()
-)
+_CITING = frozenset(_ELEMENTS.split())
 """Classes and ids by which mail programs mark quotations and signatures in HTML."""
 
 
@@ -67,8 +54,7 @@ def written(text: str, is_reply: bool) -> str:
     lines = _without_footers(lines)
     if is_reply:
         lines = _without_quotations(lines)
-    found = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
-    return text if found == text.strip("\n") else found
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
 
 
 def remove_quoted(root: "_Element") -> None:
@@ -76,15 +62,11 @@ def remove_quoted(root: "_Element") -> None:
     from lxml import etree
 
     for element in root.iter():
-        if isinstance(element.tag, str) and _is_citing(element):
+        names = f"{element.get('class') or ''} {element.get('id') or ''}".lower().split()
+        is_cited = local(element).lower() == "blockquote" and (element.get("type") or "").lower() == "cite"
+        if local(element) and (is_cited or not _CITING.isdisjoint(names)):
             element.tag = _CITED
     etree.strip_elements(root, _CITED, with_tail=False)
-
-
-def _is_citing(element: "_Element") -> bool:
-    names = f"{element.get('class') or ''} {element.get('id') or ''}".lower().split()
-    is_cited = local(element).lower() == "blockquote" and (element.get("type") or "").lower() == "cite"
-    return is_cited or not _CITING.isdisjoint(names)
 
 
 def _without_footers(lines: Sequence[str]) -> list[str]:

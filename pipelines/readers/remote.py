@@ -4,6 +4,7 @@ User names, passwords and the query after a ? are used to fetch, and never appea
 neither do messages of libraries, which may contain the URL.
 """
 
+import mimetypes
 import re
 import tempfile
 import time
@@ -37,25 +38,14 @@ _LOCAL = re.compile(r"(?:file|local)://(?:localhost(?=/))?")
 _HTTP, _GONE = ("http", "https"), "not found"
 _HEADERS = {"accept-encoding": "identity"}
 _GZIP = ("gzip", "x-gzip")
+_OFFICE = "application/vnd.openxmlformats-officedocument"
 _SUFFIXES = {
-    "text/html": ".html",
-    "application/xhtml+xml": ".xhtml",
-    "text/plain": ".txt",
-    "text/markdown": ".md",
-    "text/csv": ".csv",
-    "text/tab-separated-values": ".tsv",
-    "application/json": ".json",
-    "application/x-ndjson": ".jsonl",
-    "application/pdf": ".pdf",
-    "application/epub+zip": ".epub",
-    "application/zip": ".zip",
-    "application/x-tar": ".tar",
-    "message/rfc822": ".eml",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
-    "application/vnd.apache.parquet": ".parquet",
-}
+    "application/xhtml+xml": ".xhtml", "text/markdown": ".md", "application/x-ndjson": ".jsonl",
+    "application/epub+zip": ".epub", "application/vnd.apache.parquet": ".parquet",
+    f"{_OFFICE}.wordprocessingml.document": ".docx", f"{_OFFICE}.presentationml.presentation": ".pptx",
+    f"{_OFFICE}.spreadsheetml.sheet": ".xlsx",
+}  # fmt: skip
+"""Types of media that `mimetypes` does not know on every system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +130,9 @@ def _http_file(url: str) -> RemoteFile | Failure:
         if error.reason == _GONE:
             raise InputError(f"no such file: {shown(url)} ({error.detail})") from error
         return Failure(STAGE, storable(name), error.reason, error.detail)
-    return RemoteFile(place, name, _suffix(path.name) or _SUFFIXES.get(kind, path.suffix), partial(_http_blocks, url))
+    of_kind = _SUFFIXES.get(kind) or mimetypes.guess_extension(kind) or ""
+    suffix = next(filter(None, map(_suffix, (path.name, f"file{of_kind}"))), path.suffix)
+    return RemoteFile(place, name, suffix, partial(_http_blocks, url))
 
 
 def _suffix(name: str) -> str:

@@ -60,27 +60,20 @@ def row_of(number: int | None, record: Record, settings: InputSettings) -> Row |
     """Return the row of a record with a text column, or the reason why it cannot be read."""
     if settings.text_column not in record:
         return Lost(number, *no_column(settings.text_column, record).why)
-    text = record[settings.text_column]
-    if text is None or text == "":
-        return Lost(number, "empty")
+    text = record[settings.text_column] or ""
     if not isinstance(text, str):
         return Lost(number, "the text is not a string", f"it is a {type(text).__name__}")
     text = clean(text)
     if not text.strip():
         return Lost(number, "empty")
-    used = (settings.text_column, settings.id_column, settings.title_column)
     try:
-        named = strings({key: record.get(key) for key in (settings.id_column, settings.title_column)})
-        metadata = strings({name: value for name, value in record.items() if name not in used})
+        values = strings({name: value for name, value in record.items() if name != settings.text_column})
     except RecursionError:
         return Lost(number, "nested too deeply", "a value besides the text")
-    return Row(
-        number,
-        named.get(settings.id_column, "").strip() or None,
-        as_title(named.get(settings.title_column)),
-        text,
-        metadata,
-    )
+    named = (settings.id_column, settings.title_column)
+    id_, title = (values.get(name, "") for name in named)
+    metadata = {name: value for name, value in values.items() if name not in named}
+    return Row(number, id_.strip() or None, as_title(title), text, metadata)
 
 
 def numbered_record(number: int, value: object, kind: str) -> tuple[int, Record] | Lost:
@@ -176,13 +169,11 @@ def strings(record: Record) -> dict[str, str]:
 def _string(value: Any) -> str | None:  # noqa: ANN401  (whatever a format can hold)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, bytes):
         return value.decode("utf-8", errors="replace")
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
-    if isinstance(value, Mapping | Sequence | set) and not isinstance(value, str):
+    if isinstance(value, bool | Mapping | Sequence | set) and not isinstance(value, str):
         return json.dumps(
             value,
             ensure_ascii=False,
@@ -270,15 +261,19 @@ class Draft:
             self._waiting = [item for item in self._waiting if item[0] != kind]
         self._waiting.append((kind, clean(label), level))
 
+    def heading(self, level: int | None = None) -> str | None:
+        """Return the first heading of a level, or of any; None without one."""
+        levels = (level,) if level is not None else range(10)
+        return next((place.label for place in self.places if place.kind == "heading" and place.level in levels), None)
+
     def __bool__(self) -> bool:
         return bool(self._parts)
 
     def text(self) -> str:
         """Return the text; raises Unreadable if there is none."""
-        text = "".join(self._parts)
-        if not text:
+        if not self:
             raise Unreadable("no text")
-        return text
+        return "".join(self._parts)
 
     def row(self, title: str | None, metadata: Mapping[str, str]) -> Row:
         """Return the text as the only row of a file, with its places, links and anchors."""

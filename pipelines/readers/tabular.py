@@ -122,7 +122,7 @@ def _record(columns: Sequence[str], values: Iterable[object]) -> Record:
 def _csv_header(lines: Sequence[str], delimiters: str, text_column: str) -> tuple[list[str], list[str], int, str]:
     """Return the titles above a table, its columns, how many lines these take, and the delimiter.
 
-    The delimiter is the first with which the text column exists, or that yields the most columns.
+    The delimiter is one with which the text column exists, if any, and that yields the most columns.
     """
     found = []
     for delimiter in delimiters:
@@ -138,8 +138,7 @@ def _csv_header(lines: Sequence[str], delimiters: str, text_column: str) -> tupl
         found.append((titles, names, rows[n_titles + n_rows - 1][1], delimiter))
     if not found:
         raise csv.Error("the first line")
-    with_text = (each for each in found if text_column in each[1])
-    return next(with_text, None) or max(found, key=lambda each: len(each[1]))
+    return max(found, key=lambda each: (text_column in each[1], len(each[1])))
 
 
 def _header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str], int]:
@@ -265,7 +264,8 @@ def _rows(sheets: "Mapping[str, CalamineSheet]", settings: InputSettings) -> Ite
             records = ((number, _record(columns, chain(row, repeat(None)))) for number, row in enumerate(rows, start=1))
             yield from (replace(row, within=within) for row in rows_with_text(records, settings))
         elif first:
-            _add_sheet(draft, name, [_cells(row) for row in (first, *rows)])
+            cells = ([strings({"": cell}).get("", "") for cell in row] for row in (first, *rows))
+            _add_sheet(draft, name, [[" ".join(cell.split()) for cell in row] for row in cells])
     if draft:
         yield draft.row(None, {})
     elif not tables:
@@ -309,10 +309,6 @@ def _add_sheet(draft: Draft, name: str, rows: Sequence[list[str]]) -> None:
         note = named and len(names) > 2 and sum(map(bool, row)) == 1 and row[0].endswith((".", "!", "。"))
         text = labelled(_by_column(names, row)) if named and not note else " | ".join(dropwhile(operator.not_, row))
         draft.add(text.translate(NO_MARKS))
-
-
-def _cells(row: _Cells) -> list[str]:
-    return [" ".join(strings({"": cell}).get("", "").split()) for cell in row]
 
 
 def _names_columns(names: Sequence[str], row: Sequence[str]) -> bool:

@@ -9,53 +9,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.pipelines.readers.guards import local
+from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.guards import local, text_in
 from conspectus.pipelines.readers.rows import Draft, Row, as_title, labelled
 from conspectus.pipelines.readers.web.page import add_elements, decoded_page, parse_page
 from conspectus.storage.settings import InputSettings
+from conspectus.storage.text.language_tables import by_language
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_DOCUMENTS = frozenset("article book FictionBook chapter refentry section part sect1".split())
-_SECTIONS = frozenset(
-    """sec section sect1 sect2 sect3 sect4 sect5 chapter appendix preface part refsect1 refsect2 refsection simplesect
-    abstract trans-abstract ack app ref-list bibliography glossary refsynopsisdiv refnamediv fn-group""".split()
-)
-_HEADS = {
-    "abstract": "Abstract", "ack": "Acknowledgements", "ref-list": "References", "bibliography": "References",
-    "trans-abstract": "Abstract", "refsynopsisdiv": "Synopsis", "refnamediv": "Name", "fn-group": "Notes",
-}  # fmt: skip
-"""The headings of sections that have no title of their own."""
-_HTML = {
-    **dict.fromkeys("p para simpara formalpara".split(), "p"),
-    **dict.fromkeys("ref bibliomixed biblioentry fn footnote verse-line v subtitle text-author".split(), "p"),
-    **dict.fromkeys("list itemizedlist simplelist".split(), "ul"),
-    **dict.fromkeys("list-item listitem member".split(), "li"),
-    **dict.fromkeys("programlisting screen synopsis literallayout code preformat".split(), "pre"),
-    **dict.fromkeys("def-list variablelist glosslist".split(), "dl"), **dict.fromkeys("term glossterm".split(), "dt"),
-    **dict.fromkeys("def glossdef".split(), "dd"), "orderedlist": "ol", "procedure": "ol", "step": "li",
-    **dict.fromkeys("table informaltable".split(), "table"), "row": "tr", "entry": "td", "caption": "p",
-    **dict.fromkeys("thead tbody tfoot tr td th dl dt dd ul ol li pre a".split()),
-}  # fmt: skip
-"""The HTML names of elements that make blocks; None: HTML has the same name."""
-_LEFT_OUT = frozenset(
-    """article-id journal-meta permissions history counts custom-meta-group self-uri related-article graphic
-    inline-graphic media object-id mediaobject imageobject indexterm legalnotice revhistory releaseinfo
-    related-object pub-history article-categories volume issue fpage lpage elocation-id contrib-id email aff
-    author-notes award-id isbn issn binary description image""".split()
-)
-_META = {
-    "author": ".//*[local-name()='contrib' and (not(@contrib-type) or @contrib-type='author')]"
-    " | .//*[local-name()='author' and not(ancestor::*[local-name()='biblioentry' or local-name()='bibliomixed'])]",
-    "date": "(.//*[local-name()='pub-date'] | .//*[local-name()='pubdate']"
-    " | .//*[local-name()='title-info']/*[local-name()='date'])[1]",
-    "journal": "(.//*[local-name()='journal-title'])[1]",
-    "keywords": ".//*[local-name()='kwd' or local-name()='keyword']",
-    "funding": ".//*[local-name()='funding-source']",
-    "affiliation": ".//*[local-name()='aff' or local-name()='affiliation']",
-}  # fmt: skip
+_TABLES = by_language("conspectus.pipelines.readers", "xml_documents.txt")
+_HTML = {name: html for html, names in _TABLES["html"].items() for name in names.split()}
+_DOCUMENTS, _SECTIONS, _LEFT_OUT = (frozenset(names.split()) for names in _TABLES["parts"].values())
+_HEADS = _TABLES["headings"]
 _MARKS = frozenset("bibr aff fn corresp author-notes".split())
 """Kinds of cross-references whose text is only a number or sign."""
 _NAMES = "given-names firstname first-name othername middle-name surname last-name suffix".split()
@@ -81,8 +48,7 @@ def read_xml(path: Path, _: InputSettings) -> Iterator[Row]:
         yield draft.row(None, {})
         return
     title, metadata = _head(article)
-    if title:
-        draft.add_heading(title, 1)
+    draft.add_heading(title or "", 1)
     for name, value in metadata.items():
         draft.add(f"{name.capitalize()}: {value}")
     _as_html(article)
@@ -92,29 +58,15 @@ def read_xml(path: Path, _: InputSettings) -> Iterator[Row]:
 
 def _head(article: "_Element") -> tuple[str | None, Mapping[str, str]]:
     """Return the title of an article and what is known about it; both leave the tree."""
-    titles = _elements(
-        article,
-        "(.//*[local-name()='title-group']/*[local-name()='article-title'] | ./*[local-name()='title']"
-        " | ./*[contains(local-name(), 'info')]/*[local-name()='title']"
-        " | ./*[local-name()='refnamediv']/*[local-name()='refname'] | .//*[local-name()='book-title'])[1]",
-    )
-    title = as_title(_text(titles[0])) if titles else None
     found: dict[str, str] = {}
-    for name, path in _META.items():
-        elements = _elements(article, path)
-        said = [_name(one) if name == "author" else _date(one) if name == "date" else _text(one) for one in elements]
+    for name, path in _TABLES["metadata"].items():
+        elements: Any = article.xpath(path)
+        said = map({"author": _name, "date": _date}.get(name, text_in), elements)
         if value := ", ".join(dict.fromkeys(filter(None, said))):
             found[name] = value
         for one in elements:
             _empty(one)
-    for one in titles:
-        _empty(one)
-    return title, found
-
-
-def _elements(root: "_Element", path: str) -> "list[_Element]":
-    found: Any = root.xpath(path)
-    return list(found)
+    return as_title(found.pop("title", None)), found
 
 
 def _empty(element: "_Element") -> None:
@@ -126,19 +78,15 @@ def _name(element: "_Element") -> str:
     """Return the name of a person, the given names first."""
     named = sorted((one for one in element.iter() if local(one) in _NAMES), key=lambda one: _NAMES.index(local(one)))
     if any(local(one) in ("surname", "last-name") for one in named):
-        return " ".join(map(_text, named))
+        return " ".join(map(text_in, named))
     inner = next((one for one in element.iter() if local(one) in ("collab", "personname", "string-name")), element)
-    return _text(inner)
+    return text_in(inner)
 
 
 def _date(element: "_Element") -> str:
-    parts = {local(one): _text(one) for one in element}
+    parts = {local(one): text_in(one) for one in element}
     given = [parts[name].zfill(2) for name in ("year", "month", "day") if name in parts]
-    return "-".join(given) or _text(element)
-
-
-def _text(element: "_Element") -> str:
-    return " ".join(clean("".join(map(str, element.itertext()))).split())
+    return "-".join(given) or text_in(element)
 
 
 def _as_html(root: "_Element") -> None:
@@ -164,7 +112,7 @@ def _as_html(root: "_Element") -> None:
             heading.text, heading.tail, element.text = _HEADS[name], element.text, None
             depths[heading], heading.tag = depth, f"h{min(depth, _DEEPEST)}"
         if name == "title" and parent is not None and (local(parent) in ("section", "article")):
-            text = " ".join(map(_text, element))
+            text = " ".join(map(text_in, element))
             if len(element) and all(local(child) in ("p", "empty-line") for child in element):  # of FictionBook
                 _empty(element)
                 element.text = text
@@ -174,7 +122,7 @@ def _as_html(root: "_Element") -> None:
         elif name in _SECTIONS or name in _DOCUMENTS:
             element.tag = "section"
         elif name in _HTML:
-            element.tag = _HTML[name] or name
+            element.tag = _HTML[name]
         elif not re.fullmatch(r"h[1-6]", name):
             blocks = (local(child) in _HTML or local(child) in _SECTIONS for child in element)
             element.tag = "div" if any(blocks) or name in ("title", "label", "body", "back", "front") else "span"
@@ -188,11 +136,11 @@ def _values(root: "_Element") -> Iterator[str]:
         children = [child for child in element if local(child)]
         own = {str(name).rpartition("}")[2]: str(value) for name, value in element.attrib.items()}
         if any((text or "").strip() for text in (element.text, *(child.tail for child in children))):
-            yield labelled(own | {"" if children else local(element): _text(element)})
+            yield labelled(own | {"" if children else local(element): text_in(element)})
             continue
         for child in (child for child in children if not len(child)):
             name = local(child)
-            if (value := _text(child)) and name in own:
+            if (value := text_in(child)) and name in own:
                 value = f"{own[name]}, {value}"
             own |= {name: value} if value else {}
         yield labelled(own)

@@ -39,14 +39,14 @@ class Package:
         member = self._members.get(name.casefold())
         return None if member is None else b"".join(member_blocks(self._archive, member))
 
-    def part(self, name: str, *, doctype: bool = False) -> "_Element | None":
+    def part(self, name: str) -> "_Element | None":
         """Return the root element of a part, None if it does not exist."""
         content = self.read(name)
-        return None if content is None else parse_xml(content, name, doctype=doctype)
+        return None if content is None else parse_xml(content, name)
 
-    def needed(self, name: str, otherwise: str, *, doctype: bool = False) -> "_Element":
+    def needed(self, name: str, otherwise: str) -> "_Element":
         """Return the root element of a part; raises Unreadable, with the reason `otherwise`, if it does not exist."""
-        root = self.part(name, doctype=doctype)
+        root = self.part(name)
         if root is None:
             raise Unreadable("damaged document", otherwise)
         return root
@@ -96,6 +96,22 @@ def value(element: "_Element | None", name: str) -> str | None:
     return next((str(text) for key, text in attributes if str(key).rpartition("}")[2] == name), None)
 
 
+_IN_CELLS = ("table", "tr", "td", "th", "p", "h1", "h2", "h3", "h4", "h5", "h6")
+
+
+def plain_tables(root: "_Element") -> None:
+    """Make the first row of each table its header, and give each column of a row a cell; cells have no inner form."""
+    for table in root.iter("table"):
+        rows = list(table.iter("tr"))
+        for cell in list(table.iter("td", "th")):
+            for node in cell.iterdescendants(*_IN_CELLS):
+                node.tag = "div"
+            for _ in range(1, min(int(cell.get("colspan") or 1), 100)):
+                cell.addnext(cell.makeelement("td"))
+        for cell in rows[0] if len(rows) > 1 else ():
+            cell.tag = "th"
+
+
 _LEFT_OUT = [
     f"{{*}}{name}" for name in "tracked-changes annotation annotation-end forms sequence-decls table-of-content".split()
 ]
@@ -117,10 +133,6 @@ def read_odt(path: Path, settings: InputSettings) -> Iterator[Row]:
         title, metadata = described(package.part("meta.xml"), _NAMES)
     etree.strip_elements(content, *_LEFT_OUT, with_tail=False)
     slides = list(content.iter("{*}page"))
-    for table in content.iter("{*}table"):
-        rows = table.findall(".//{*}table-row")
-        for cell in rows[0].iterfind("{*}table-cell") if len(rows) > 1 else ():
-            cell.tag = "th"
     for node in content.iter():
         name = local(node)
         if name in ("tab", "s"):
@@ -129,14 +141,14 @@ def read_odt(path: Path, settings: InputSettings) -> Iterator[Row]:
             node.set("href", value(node, "href") or "")
         level = value(node, "outline-level") or "1"
         node.tag = f"h{level if level in '123456' else 6}" if name == "h" else _HTML.get(name, name)
+    plain_tables(content)
     draft = Draft()
     for number, slide in enumerate(slides, start=1):
         draft.begin("slide", str(number))
         add_elements(slide, draft)
     if not slides:
         add_elements(content, draft)
-    heading = next((place.label for place in draft.places if place.level == 1), None)
-    yield draft.row(title or heading, metadata)
+    yield draft.row(title or draft.heading(1), metadata)
 
 
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
@@ -151,11 +163,11 @@ def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     draft = Draft()
     lost = []
     with open_package(path, settings.max_archive_bytes) as package:
-        container = package.needed("META-INF/container.xml", "no EPUB", doctype=True)
+        container = package.needed("META-INF/container.xml", "no EPUB")
         name = next((element.get("full-path") or "" for element in container.iter("{*}rootfile")), "")
-        book = package.needed(name, "the book has no package document", doctype=True)
+        book = package.needed(name, "the book has no package document")
         chapters = _chapters(book, posixpath.dirname(name))
-        encryption = package.part("META-INF/encryption.xml", doctype=True)
+        encryption = package.part("META-INF/encryption.xml")
         covered = encryption.iter("{*}CipherReference") if encryption is not None else ()
         if not {unquote(element.get("URI") or "") for element in covered}.isdisjoint(chapters):
             raise Unreadable("encrypted", "the book is protected against copying")

@@ -10,9 +10,10 @@ It continues, across pages, while at most a few consecutive lines are not entrie
 import re
 from collections import Counter
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import regex
+from conspectus.storage.text.language_tables import word_set
 
 Page = Sequence[str]
 """The lines of a page, none empty, stripped and with single blanks."""
@@ -118,11 +119,7 @@ _PLAIN = re.compile(rf"(?P<title>\S.*?)[ ](?P<pages>{_PAGE})$")
 _TERM = re.compile(rf"(?P<title>\S.*?)(?:,[ ]?|[ ])(?P<pages>{_PAGE}(?:(?:,[ ]?|;[ ]?|[ ]?[–-][ ]?){_PAGE})*)[.,]?$")
 _LETTER = re.compile(r"\W{0,2}\w?\W{0,2}|symbols|numbers", re.I)
 _SEE = re.compile(r"(?:.*,? )?(?:see(?: also)?|siehe(?: auch)?|voir(?: aussi)?|véase) \S", re.I)
-_CONTENTS = re.compile(
-    r"""(?ix) (?: table\ of\ )? contents | list\ of\ (?:figures|tables|algorithms|listings|examples) | inhalt
-    | inhaltsverzeichnis | (?:abbildungs|tabellen)verzeichnis | sommaire | table\ des\ mati[èe]res | [ií]ndice
-    | contenidos? | tabla\ de\ contenidos? | inhoud(?:sopgave)? | spis\ treści | содержание | 目[录錄次] """
-)
+_CONTENTS = word_set("contents")
 _INDEX = re.compile(
     r"""(?ix) (?: [\dA-Z]{1,2} (?:\.\d{1,2})* \.?\ )? (?: (?:\w+\ ){0,3} index(?:es)? (?:\ of\ \w+ (?:\ \w+){0,3})?
     | (?:stichwort|sach|namens?|personen)verzeichnis | (?:sach|namens)?register | [ií]ndice\ (?:anal[ií]tico|alfabético)
@@ -151,21 +148,13 @@ class Bookmark:
     level: int
 
 
-@dataclass(slots=True)
-class ListPages:
-    """The pages without their lists, and the titles in tables of contents."""
-
-    pages: list[list[str]]
-    contents: list[str] = field(default_factory=list)
-
-
-def without_lists(pages: Sequence[Page]) -> ListPages:
+def without_lists(pages: Sequence[Page]) -> tuple[Sequence[Page], list[str]]:
     """Return the pages without tables of contents and indexes, and the titles in these tables.
 
     Dot leaders of the pages are shortened to three dots between blanks.
     """
     lines = [(number, line) for number, page in enumerate(pages) for line in page]
-    found = ListPages([])
+    contents: list[str] = []
     gone: set[int] = set()
     at = 0
     while at < len(lines):
@@ -176,13 +165,11 @@ def without_lists(pages: Sequence[Page]) -> ListPages:
             continue
         gone.update(range(at, end))
         if not is_index:
-            found.contents += [title for title, _ in entries]
+            contents += [title for title, _ in entries]
         at = end
     left = iter(range(len(lines)))
-    found.pages = [[line for line in page if next(left) not in gone] for page in pages]
-    if not any(found.pages):
-        return ListPages([list(page) for page in pages])
-    return found
+    kept = [[line for line in page if next(left) not in gone] for page in pages]
+    return (kept, contents) if any(kept) else (pages, [])
 
 
 def numbered_headings(pages: Sequence[Page]) -> list[Bookmark]:
@@ -208,10 +195,9 @@ def numbered_headings(pages: Sequence[Page]) -> list[Bookmark]:
 def _begins(lines: Sequence[tuple[int, str]], at: int, n_pages: int) -> bool | None:
     """Return whether an index (True) or a table of contents (False) begins at a line; None for neither."""
     number, line = lines[at]
-    title = line.strip(" .:")
-    if _CONTENTS.fullmatch(title) and number <= max(30, n_pages // 2):
+    if _is_title(line, False) and number <= max(30, n_pages // 2):
         return False
-    if _INDEX.fullmatch(title) and number >= n_pages // 2:
+    if _is_title(line, True) and number >= n_pages // 2:
         return True
     following = lines[at : at + _FEWEST_WITH_LEADERS]
     if len(following) == _FEWEST_WITH_LEADERS and all(_LEADER.match(each) for _, each in following):
@@ -219,13 +205,17 @@ def _begins(lines: Sequence[tuple[int, str]], at: int, n_pages: int) -> bool | N
     return None
 
 
+def _is_title(line: str, is_index: bool) -> bool:
+    title = line.strip(" .:")
+    return _INDEX.fullmatch(title) is not None if is_index else title.casefold() in _CONTENTS
+
+
 def _list_at(
     lines: Sequence[tuple[int, str]], at: int, is_index: bool, n_pages: int
 ) -> tuple[int, list[tuple[str, list[str]]]]:
     """Return the end of the list that begins at a line, and its entries; no entries if it is not a list."""
-    title = _INDEX if is_index else _CONTENTS
     entries: list[tuple[str, list[str]]] = []
-    end = begin = at + 1 if title.fullmatch(lines[at][1].strip(" .:")) else at
+    end = begin = at + _is_title(lines[at][1], is_index)
     others = counted = last = 0
     before = ""
     for number in range(begin, len(lines)):
@@ -239,7 +229,7 @@ def _list_at(
             whole = f"{before} {entry[0]}".strip()
             entries.append((whole if len(whole) <= _LONGEST_ENTRY else entry[0], entry[1]))
             end, others, counted, before = number + 1, 0, counted + 1, ""
-        elif title.fullmatch(line.strip(" .:")) or (is_index and (_LETTER.fullmatch(line) or _SEE.fullmatch(line))):
+        elif _is_title(line, is_index) or (is_index and (_LETTER.fullmatch(line) or _SEE.fullmatch(line))):
             end, before, last = number + 1, "", 0
         else:
             others += 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import regex
 from conspectus.pipelines.readers.encodings import clean
-from conspectus.pipelines.readers.pdf.lists import Bookmark, ListPages, level_of, numbered_headings
+from conspectus.pipelines.readers.pdf.lists import Bookmark, level_of, numbered_headings
 from conspectus.pipelines.readers.pdf.unwrap import Flow, lines_of
 from conspectus.pipelines.readers.rows import as_title
 from conspectus.storage.records import Place
@@ -153,25 +153,25 @@ def title_lines(pages: Sequence[Sequence[str]], outline: Sequence[Bookmark]) -> 
     ]
 
 
-def listed_headings(lists: ListPages) -> list[Bookmark]:
+def listed_headings(pages: Sequence[Sequence[str]], contents: Sequence[str]) -> list[Bookmark]:
     """Return bookmarks for the entries of the table of contents that are separate lines on a later page.
 
     Without such a table, for lines with consecutive numbers ("2.1 Title").
     """
     where: dict[str, list[int]] = {}
-    for number, page in enumerate(lists.pages):
+    for number, page in enumerate(pages):
         for line in page:
             where.setdefault(line.casefold(), []).append(number)
     found: list[Bookmark] = []
     at = 0
-    for title in lists.contents:
+    for title in contents:
         line = title.casefold()
-        pages = where.get(line) or where.get(_NUMBERED.sub("", line, count=1)) or []
-        following = next((page for page in pages if page >= at), None)
+        numbers = where.get(line) or where.get(_NUMBERED.sub("", line, count=1)) or []
+        following = next((number for number in numbers if number >= at), None)
         if following is not None:
             at = following
             found.append(Bookmark(title, at, level_of(title)))
-    return found or numbered_headings(lists.pages)
+    return found or numbered_headings(pages)
 
 
 def heading_places(flowing: Flow, outline: Sequence[Bookmark]) -> Iterator[Place]:
@@ -180,13 +180,9 @@ def heading_places(flowing: Flow, outline: Sequence[Bookmark]) -> Iterator[Place
     for bookmark in outline:
         if (span := flowing.span(bookmark.page)) is None:
             continue
-        found = _title_pattern(bookmark.title).search(flowing.text, reached.get(bookmark.page, span[0]), span[1])
+        words = r"\s+".join(map(re.escape, bookmark.title.split()))
+        title = re.compile(rf"^(?:{_NUMBERED.pattern})?{words}(?!\w)", re.I | re.M)
+        found = title.search(flowing.text, reached.get(bookmark.page, span[0]), span[1])
         if found:
             reached[bookmark.page] = found.end()
         yield Place(found.start() if found else span[0], "heading", bookmark.title, bookmark.level)
-
-
-def _title_pattern(title: str) -> re.Pattern[str]:
-    """Return a pattern for a title at the beginning of a line, with any spacing and numbering."""
-    words = r"\s+".join(map(re.escape, title.split()))
-    return re.compile(rf"^(?:{_NUMBERED.pattern})?{words}(?!\w)", re.I | re.M)

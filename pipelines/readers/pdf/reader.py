@@ -149,16 +149,10 @@ def _fields(document: "PdfDocument", page: "PdfPage") -> Iterator[str]:
     for at in range(raw.FPDFPage_GetAnnotCount(page) if form else 0):
         field = raw.FPDFPage_GetAnnot(page, at)
         if raw.FPDFAnnot_GetFormFieldType(form, field) in _WITH_TEXT:
-            name, title, value = (
-                _said(asked, form, field)
-                for asked in (
-                    raw.FPDFAnnot_GetFormFieldName,
-                    raw.FPDFAnnot_GetFormFieldAlternateName,
-                    raw.FPDFAnnot_GetFormFieldValue,
-                )
-            )
-            if value:
-                yield f"{title or name}: {value}"
+            title = _said(raw.FPDFAnnot_GetFormFieldAlternateName, form, field)
+            name = title or _said(raw.FPDFAnnot_GetFormFieldName, form, field)
+            if value := _said(raw.FPDFAnnot_GetFormFieldValue, form, field):
+                yield f"{name}: {value}"
         raw.FPDFPage_CloseAnnot(field)
 
 
@@ -202,28 +196,22 @@ def _date(value: str) -> str:
 
 
 def _row(pages: _Pages, labels: Sequence[str], outline: Sequence[Bookmark], information: Mapping[str, str]) -> Row:
-    lists = without_lists(without_furniture(pages.lines, labels, title_lines(pages.lines, outline)))
-    outline = outline or listed_headings(lists)
-    apart = title_lines(lists.pages, outline)
+    lines, contents = without_lists(without_furniture(pages.lines, labels, title_lines(pages.lines, outline)))
+    outline = outline or listed_headings(lines, contents)
+    apart = title_lines(lines, outline)
     for number, scan in pages.scans.items():
         apart[number] = {*apart[number], *(text for text, _ in scan.blocks)}
-    flowing = flow(lists.pages, apart, pages.listings)
+    flowing = flow(lines, apart, pages.listings)
     starts = flowing.starts
     places = [Place(start, "page", labels[at], 0) for at, start in enumerate(starts) if start is not None]
     places += heading_places(flowing, outline)
     places += [place for number, scan in pages.scans.items() for place in _areas(flowing, number, scan)]
-    return Row(
-        None,
-        None,
-        sensible_title(information.get("title")) or pages.title or None,
-        flowing.text,
-        {
-            **{name: value for name, value in information.items() if name != "title"},
-            "pages": str(len(pages.lines)),
-            **with_confidence({labels[number]: scan.confidence for number, scan in pages.scans.items()}),
-        },
-        tuple(sorted(places, key=lambda place: (place.start, place.kind != "page", place.level))),
-    )
+    places.sort(key=lambda place: (place.start, place.kind != "page", place.level))
+    title = sensible_title(information.get("title")) or pages.title or None
+    metadata = {name: value for name, value in information.items() if name != "title"}
+    metadata |= {"pages": str(len(pages.lines))}
+    metadata |= with_confidence({labels[number]: scan.confidence for number, scan in pages.scans.items()})
+    return Row(None, None, title, flowing.text, metadata, tuple(places))
 
 
 def _areas(flowing: Flow, number: int, scan: Scan) -> Iterator[Place]:

@@ -44,9 +44,7 @@ _ENTRY = re.compile(r"\.\.\. \S{1,6}$")
 """The end of a line of a table of contents."""
 _LETTER = regex.compile(r"\p{L}")
 _NOISE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufeff\u200b]")
-_LIGATURES = str.maketrans(
-    {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
-)
+_LIGATURES = {sign: unicodedata.normalize("NFKC", chr(sign)) for sign in range(0xFB00, 0xFB07)}
 _WINDOWS = {sign: bytes([sign]).decode("cp1252") for sign in (0x85, *range(0x91, 0x98), 0x99)}
 """Control characters that encode quotation marks, dashes, bullets and dots in Windows-1252."""
 
@@ -54,10 +52,7 @@ _BULLET = re.compile("^[\x80-\x9f\uf000-\uf0ff](?= ?\\S)|^[\uf0a7\uf0b7\uf0d8]",
 """Remains of such characters, and of the private ones of Symbol and Wingdings, at the beginning of a line."""
 
 _NO_TEXT = re.compile("[\x80-\x9f\ue000-\uf8ff]")
-_ACCENTS = {
-    "¨": "\u0308", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˘": "\u0306", "˙": "\u0307",
-    "˚": "\u030a", "¯": "\u0304", "˝": "\u030b", "¸": "\u0327", "˛": "\u0328",
-}  # fmt: skip
+_ACCENTS = {sign: unicodedata.normalize("NFKD", sign)[-1] for sign in "¨´˜˘˙˚¯˝¸˛"} | {"ˆ": "\u0302", "ˇ": "\u030c"}
 _ACCENTED = regex.compile(rf"(?P<accent>[{''.join(_ACCENTS)}])(?:(?<=\p{{L}}.) )?(?P<letter>\p{{L}})")
 _CEDILLA = regex.compile(r"(?P<letter>[cCsStT])(?P<accent>¸)")
 _GENITIVE = regex.compile(r"(?<=\p{L})´(?=(?:s|t|d|ll|re|ve|m)\b)")
@@ -147,15 +142,10 @@ def goes_on(last: str, line: str, filled: bool, half: bool, new_page: bool) -> b
     small = _SMALL.match(line) is not None
     if small and half and _DIVIDED.search(last):
         return True
-    if _NEW_THING.match(line) or not _is_prose(last) or _ENTRY.search(last):
+    is_prose = len(_LETTER.findall(last)) >= 0.6 * (len(last) - last.count(" "))  # no row of a table, no code
+    if _NEW_THING.match(line) or not is_prose or _ENTRY.search(last):
         return False
     return (filled and not new_page) or (small and half and not _STOPPED.search(last))
-
-
-def _is_prose(line: str) -> bool:
-    """Return whether a line is mostly letters, unlike a row of a table or a line of a program."""
-    signs = len(line) - line.count(" ")
-    return len(_LETTER.findall(line)) >= 0.6 * signs
 
 
 def mended_joint(last: str, line: str, words: Container[str]) -> str:

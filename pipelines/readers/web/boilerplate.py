@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conspectus.pipelines.readers.guards import local
+from conspectus.pipelines.readers.guards import local, text_in
 from conspectus.storage.text.language_tables import by_language, word_set
 
 if TYPE_CHECKING:
@@ -20,46 +20,24 @@ if TYPE_CHECKING:
 NAVIGATION, CONTENTS = "navigation", "contents"
 """Kinds of parts: navigation to other pages, and a table of contents."""
 
-UNSEEN = frozenset(
-    """head script style noscript template iframe object embed applet svg canvas audio video map datalist
-    select textarea button rp""".split()
-)
-"""Elements that never contain text of the page."""
-
 _INVISIBLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.I)
-_BLOCKS = frozenset(
-    """p div table tbody thead tr td th ul ol li dl dt dd center header footer aside section article form pre
-    blockquote address figure""".split()
+_TABLE = by_language("conspectus.pipelines.readers.web", "elements.txt")
+_UNSEEN, _BLOCKS, BOUNDARIES, _HEADINGS, _CONTROLS = (frozenset(names.split()) for names in _TABLE["elements"].values())
+"""Elements that never contain text of the page, that may be left out, that separate texts, headings and controls."""
+
+_ROLES, _NAMES, _NAMES_OF_EDGES, _NAMES_OF_CONTENTS, _SIGNS_OF_LINKS = (
+    frozenset(names.split()) for names in _TABLE["names"].values()
 )
-_HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
-_CONTROLS = frozenset("input select textarea button".split())
-_ROLES = frozenset("navigation search banner contentinfo menu menubar toolbar directory doc-toc doc-index".split())
-_NAMES = frozenset(
-    """nav navbar navlinks navheader navfooter navpanel docnav navigation menu submenu mainmenu topmenu searchmenu
-    sidebar sidenav sphinxsidebar breadcrumb breadcrumbs pagination pager related skip skiplink search searchbox
-    searchform toolbar""".split()
-)
-_NAMES_OF_EDGES = frozenset("footer header banner masthead".split())
-_NAMES_OF_CONTENTS = frozenset("toc contents tableofcontents toctree lot lof".split())
-_SIGNS_OF_LINKS = frozenset("headerlink permalink anchor anchorjs mark".split())
 _CONTENTS_TITLES = word_set("contents")
-_RELATIONS = {"next": "next", "prev": "previous", "previous": "previous", "up": "up", "parent": "up"}
-_OTHER_RELATIONS = frozenset("home start top contents toc index glossary first last search help bookmark".split())
-_KEYS = {"n": "next", "p": "previous", "u": "up"}
-_OTHER_KEYS = frozenset("hct")
-_WORD_KINDS = {
-    word: kind.replace("elsewhere", "")
-    for kind, texts in by_language("conspectus.pipelines.readers.web", "navigation.txt").items()
-    for word in " ".join(texts.values()).split()
+_LEADS = {
+    f"{role}:{word}" if role in ("rel", "key") else word: kind.replace("elsewhere", "")
+    for kind, rows in by_language("conspectus.pipelines.readers.web", "navigation.txt").items()
+    for role, words in rows.items()
+    for word in words.split()
 }
-_PHRASES = {"nach oben": "up", "zum anfang": "", "table of contents": "", "niveau supérieur": "up", "back to top": ""}
-_FOOTERS = re.compile(
-    r"""(?ix) (?: this\s page\s (?:was\s)? )? last\s (?:modified|updated|changed|edited|reviewed|generated)\b
-    | (?:page\s)? (?:generated|created|built|powered)\s (?:by|with|on|using)\b
-    | (?:copyright\b | © | \(c\)\s) .* \d{4} | all\s rights\s reserved
-    | (?:zuletzt\s geändert | letzte\s änderung | stand) \b.* \d{4} | dernière\s (?:modification|mise\s à\s jour)
-    | (?:última\s (?:modificación|actualización)) """
-)
+"""Where the relations, keys and words of links lead."""
+
+_FOOTERS = re.compile("|".join(_TABLE["footers"].values()), re.I)
 _LONGEST_FOOTER = 200
 _LONGEST_HEAD = 300
 """Maximum characters before a page's title that are removed."""
@@ -96,7 +74,7 @@ class _Facts:
 
 def is_unseen(element: "_Element") -> bool:
     """Return whether browsers do not show an element, or show only a control."""
-    if local(element).lower() in UNSEEN:
+    if local(element).lower() in _UNSEEN:
         return True
     hidden = element.get("hidden")
     return (hidden is not None and hidden != "until-found") or bool(_INVISIBLE.search(element.get("style") or ""))
@@ -140,17 +118,11 @@ def parts_beside_text(root: "_Element", title: str | None, name: str = "") -> "d
 
 def link_kind(link: "_Element") -> str | None:
     """Return next, previous or up for a link of that kind, "" for one to the beginning or similar, else None."""
-    for relation in (link.get("rel") or "").lower().split():
-        if relation in _RELATIONS or relation in _OTHER_RELATIONS:
-            return _RELATIONS.get(relation, "")
-    key = (link.get("accesskey") or "").lower()
-    if key and (key in _KEYS or key in _OTHER_KEYS):
-        return _KEYS.get(key, "")
     pictures = [item.get("alt") or "" for item in link.iter() if local(item).lower() == "img"]
-    text = " ".join("".join([*(str(part) for part in link.itertext()), *pictures]).lower().split()).strip(
-        "[]<>«»←→↑:| "
-    )
-    return _PHRASES[text] if text in _PHRASES else _WORD_KINDS.get(text)
+    words = "".join([*map(str, link.itertext()), *pictures]).lower().split()
+    said = [f"rel:{relation}" for relation in (link.get("rel") or "").lower().split()]
+    said += [f"key:{(link.get('accesskey') or '').lower()}", "-".join(words).strip("[]<>«»←→↑:|-")]
+    return next((_LEADS[each] for each in said if each in _LEADS), None)
 
 
 def _facts_of(root: "_Element", name: str) -> "dict[_Element, _Facts]":
@@ -199,7 +171,7 @@ def _kind(element: "_Element", facts: _Facts) -> str:
     role = (element.get("role") or "").lower()
     if tag == "nav" or tag == "search":
         return NAVIGATION
-    names = _names(element)
+    names = frozenset(re.split(r"[^a-z0-9]+", f"{element.get('class') or ''} {element.get('id') or ''}".lower()))
     if names & _SIGNS_OF_LINKS and facts.signs <= 2:
         return NAVIGATION
     if tag not in _BLOCKS and tag != "span":
@@ -227,18 +199,13 @@ def _is_furniture(facts: _Facts) -> bool:
     return facts.is_linked(_MOSTLY) or (is_bar and (facts.controls > 0 or 0 < facts.links == facts.moves))
 
 
-def _names(element: "_Element") -> frozenset[str]:
-    said = f"{element.get('class') or ''} {element.get('id') or ''}".lower()
-    return frozenset(re.split(r"[^a-z0-9]+", said)) if said.strip() else frozenset()
-
-
 def _titles_of_contents(found: "dict[_Element, str]") -> "dict[_Element, str]":
     """Return the headings and lines "Contents" before tables of contents."""
     titles = {}
     for element, kind in found.items():
         before = element.getprevious()
         if kind == CONTENTS and before is not None and isinstance(before.tag, str):
-            text = _text(before).strip(":").lower()
+            text = text_in(before).strip(":").lower()
             if text in _CONTENTS_TITLES and not (before.tail or "").strip():
                 titles[before] = NAVIGATION
     return titles
@@ -251,14 +218,14 @@ def _head_and_foot(
     beside: dict[_Element, str] = {}
     signs = 0
     for at, element in enumerate(leaves):
-        if title and _text(element) == title:
+        if title and text_in(element) == title:
             beside |= dict.fromkeys((one for one in leaves[:at] if local(one).lower() in ("div", "li")), NAVIGATION)
             break
         signs += facts[element].signs
         if signs > _LONGEST_HEAD or local(element).lower() in ("p", *_HEADINGS):
             break
     for element in leaves[:0:-1]:
-        if facts[element].signs > _LONGEST_FOOTER or not _FOOTERS.match(_text(element)):
+        if facts[element].signs > _LONGEST_FOOTER or not _FOOTERS.match(text_in(element)):
             break
         beside[element] = NAVIGATION
     return beside
@@ -269,15 +236,11 @@ def _is_block(element: "_Element") -> bool:
     return tag in _BLOCKS or tag in _HEADINGS
 
 
-def _text(element: "_Element") -> str:
-    return " ".join("".join(str(part) for part in element.itertext()).split())
-
-
 def relations(root: "_Element") -> "Iterator[tuple[str, str]]":
     """Yield (kind, address) of the links in the head of a page to next, previous, up, an index or a glossary."""
     for element in root.iter():
         if local(element).lower() == "link" and element.get("href"):
             for relation in (element.get("rel") or "").lower().split():
-                kind = _RELATIONS.get(relation) or (relation if relation in ("index", "glossary") else "")
+                kind = _LEADS.get(f"rel:{relation}") or (relation if relation in ("index", "glossary") else "")
                 if kind:
                     yield kind, element.get("href") or ""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from html.entities import html5
+from html import unescape
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from conspectus.pipelines.readers.web.boilerplate import is_unseen, parts_beside
 from conspectus.pipelines.readers.web.writer import PageWriter
 from conspectus.storage.records import Hyperlink
 from conspectus.storage.settings import InputSettings
+from conspectus.storage.text.language_tables import by_language
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -33,22 +34,13 @@ _DECLARES_ENTITY = re.compile(r"<!ENTITY\b")
 _CHARSET = re.compile(
     rb"""<(?:meta\b[^>]{0,500}?\bcharset|\?xml\b[^>]{0,200}?\bencoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I
 )
-_WIDER = {
-    "iso-8859-1": "cp1252", "latin1": "cp1252", "latin-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030",
-    "shift_jis": "cp932", "euc-kr": "cp949", "ks_c_5601-1987": "cp949", "tis-620": "cp874", "iso-8859-9": "cp1254",
-    "macintosh": "mac_roman",
-}  # fmt: skip
-"""The actual encodings of pages that declare the keys (WHATWG Encoding Standard)."""
-
+_ENCODINGS = by_language("conspectus.pipelines.readers", "encodings.txt")["declared"]
+_WIDER = {declared: actual for actual, names in _ENCODINGS.items() for declared in names.split()}
 _HEAD = 4096
-_ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]{1,31});")
+_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{1,31};")
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
-_META = {
-    "author": "author", "dc.creator": "author", "dcterms.creator": "author", "article:author": "author",
-    "description": "description", "dc.description": "description", "og:description": "description",
-    "keywords": "keywords",
-    "date": "date", "dc.date": "date", "dcterms.date": "date", "article:published_time": "date", "pubdate": "date",
-}  # fmt: skip
+_TOLD = by_language("conspectus.pipelines.readers.web", "elements.txt")["metadata"]
+_META = {name: ours for ours, names in _TOLD.items() for name in names.split()}
 
 
 def read_html(path: Path, _: InputSettings) -> Iterator[Row]:
@@ -63,10 +55,9 @@ def read_html(path: Path, _: InputSettings) -> Iterator[Row]:
     if root is None:
         raise Unreadable("no text", "the page is empty")
     draft = Draft()
-    title = _title(root)
+    title = sensible_title(root.findtext(".//{*}title"))
     add_page(root, draft, title, path.name)
-    heading = next((place.label for place in draft.places if place.level == 1), None)
-    yield draft.row(title or heading, _metadata(root))
+    yield draft.row(title or draft.heading(1), _metadata(root))
 
 
 def parse_page(markup: str) -> "_Element | None":
@@ -83,7 +74,7 @@ def parse_page(markup: str) -> "_Element | None":
             raise Unreadable("not a readable web page", "it declares entities of its own, which are never replaced")
         markup = markup[declaration.end() if declaration else 0 :].lstrip()
         with suppress(Unreadable):
-            return parse_xml(_ENTITY.sub(_replaced, markup).encode("utf-8"), "the page", doctype=True)
+            return parse_xml(_ENTITY.sub(lambda found: unescape(found[0]), markup).encode("utf-8"), "the page")
     lenient = etree.HTMLParser(  # huge_tree: 2,048 levels instead of 256, which old pages with unclosed tags exceed
         no_network=True, huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8", recover=True
     )
@@ -113,22 +104,21 @@ def add_elements(
     writer = PageWriter(draft, title)
     for kind, address in relations(root):
         writer.link_without_text(address, kind)
+    skipped = set()
     walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
-        if event == "start":
-            if not isinstance(element.tag, str) or is_unseen(element):
-                walk.skip_subtree()
-                continue
-            if element in beside:
-                walk.skip_subtree()
-                writer.pass_over(element, beside[element])
-                continue
-            writer.open(local(element).lower(), element)
-            writer.write(element.text)
-        else:
-            if isinstance(element.tag, str) and element not in beside and not is_unseen(element):
+        if event == "end":
+            if element not in skipped:
                 writer.close(local(element).lower())
             writer.write(element.tail if element is not root else None)
+        elif element in beside or not isinstance(element.tag, str) or is_unseen(element):
+            walk.skip_subtree()
+            skipped.add(element)
+            if element in beside:
+                writer.pass_over(element, beside[element])
+        else:
+            writer.open(local(element).lower(), element)
+            writer.write(element.text)
     writer.end()
 
 
@@ -136,26 +126,11 @@ def decoded_page(content: bytes) -> str:
     """Decode a page: by its byte order mark, as UTF-8 if valid, in its declared encoding, or in a detected one."""
     found = _CHARSET.search(content[:_HEAD])
     name = found[1].decode("ascii", "replace").lower() if found else ""
-    try:
+    encoding = ""
+    with suppress(Unreadable):  # the declared one is tried then
         encoding = encoding_of(BytesIO(content))
-    except Unreadable as error:
-        if error.reason != "unknown encoding":
-            raise
-        encoding = ""
     is_certain = encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32") and not content.isascii()
     return content.decode(encoding, "replace") if is_certain else decoded(content, _WIDER.get(name, name))
-
-
-def _replaced(entity: "re.Match[str]") -> str:
-    name = entity[1]
-    if name in ("amp", "lt", "gt", "quot", "apos"):
-        return entity[0]
-    return html5.get(f"{name};", entity[0])
-
-
-def _title(root: "_Element") -> str | None:
-    title = next(root.iter("{*}title"), None)
-    return None if title is None else sensible_title("".join(map(str, title.itertext())))
 
 
 def _metadata(root: "_Element") -> dict[str, str]:

@@ -11,16 +11,11 @@ from typing import TYPE_CHECKING
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.pipelines.readers.guards import local
 from conspectus.pipelines.readers.rows import NO_MARKS, Draft, fenced, folded, markdown_table, without_marks
-from conspectus.pipelines.readers.web.boilerplate import CONTENTS, link_kind
+from conspectus.pipelines.readers.web.boilerplate import BOUNDARIES, CONTENTS, link_kind
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_BLOCKS = frozenset(
-    """address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure
-    footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu ol optgroup option p pre search section
-    summary table tbody td tfoot th thead tr ul""".split()
-)
 _LISTS = ("ul", "ol", "menu", "dir")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LONGEST_TERM = 300
@@ -75,12 +70,15 @@ class PageWriter:
         elif name in ("td", "th") and self._row is not None:
             self._row.append(self._take().replace("\n", " "))
         elif name == "tr" and self._row is not None:
-            self._end_row()
+            rest = self._take()
+            self._headers += self._header and len(self._rows) == self._headers
+            self._rows.append([*self._row, *([rest] if rest else [])])
+            self._row = None
         elif name in _HEADINGS and self._row is None:
             self._heading(self._take(), _HEADINGS[name] + self._below)
         elif name == "pre" and self._row is None:
             self._end_code()
-        elif name in _BLOCKS:
+        elif name in BOUNDARIES:
             self._boundary(name, closing=True)
             if name in _LISTS and self._lists:
                 self._lists.pop()
@@ -143,7 +141,7 @@ class PageWriter:
         elif name in ("td", "th") and self._row is not None:
             self._header = self._header and name == "th"
             self._boundary(name, closing=False)
-        elif name in _BLOCKS:
+        elif name in BOUNDARIES:
             self._boundary(name, closing=False)
             if name in _LISTS:
                 start = element.get("start") or "1"
@@ -162,11 +160,6 @@ class PageWriter:
     def _end_mark(self, name: str) -> None:
         if name in self._marks:
             self._pending.append(self._draft.closing(self._marks.pop(name)))
-
-    def _end_row(self) -> None:
-        cells, self._row = [*(self._row or ()), *([rest] if (rest := self._take()) else [])], None
-        self._headers += self._header and len(self._rows) == self._headers
-        self._rows.append(cells)
 
     def _end_rows(self) -> None:
         rows, headers = self._rows, self._headers

@@ -40,7 +40,7 @@ def test_a_message_has_its_sender_time_and_attachments(tmp_path: Path) -> None:
     rows, lost = read(put(tmp_path / "a.msg", message(**parts)))
     assert lost == {}
     row = rows[""]
-    assert (row.title, row.text) == ("Valves", "Oil the valve.\n")
+    assert (row.title, row.text) == ("Valves", "Oil the valve.")
     assert row.metadata == {
         "from": "Ada Holm <ada@example.org>",
         "to": '"Bo Ek", "Cy Dee"',
@@ -48,7 +48,7 @@ def test_a_message_has_its_sender_time_and_attachments(tmp_path: Path) -> None:
     }
     assert texts(rows)["list.csv#1"] == "A valve."
     assert len(rows) == 2 + 501
-    assert (rows["Inner.eml"].title, rows["Inner.eml"].text) == ("Inner", "Inside.\n")
+    assert (rows["Inner.eml"].title, rows["Inner.eml"].text) == ("Inner", "Inside.")
 
 
 def test_a_page_and_headers_of_the_way_here(tmp_path: Path) -> None:

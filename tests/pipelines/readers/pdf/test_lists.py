@@ -23,10 +23,10 @@ PAGES = (
 
 def test_contents_and_index_are_no_text_but_headings() -> None:
     pages = [lines_of(page) for page in PAGES]
-    found = without_lists(pages)
-    assert found.pages == [[], *pages[1:4], []]
+    left, contents = without_lists(pages)
+    assert left == [[], *pages[1:4], []]
     titles = ["1 Pumps", "1.1 Hand pumps", "2 Valves that open when the pressure is too high", "A Tables"]
-    assert found.contents == titles
+    assert contents == titles
     read = _Pages(pages, [{}] * 5, [[]] * 5)
     row = _row(read, [str(number + 1) for number in range(5)], [], {})
     headings = [(place.label, place.level) for place in row.places if place.kind == "heading"]
@@ -43,7 +43,7 @@ def test_contents_and_index_are_no_text_but_headings() -> None:
 )
 def test_tables_and_words_are_no_lists(page: str) -> None:
     pages = [lines_of(page)] * 2
-    assert without_lists(pages).pages == pages
+    assert without_lists(pages) == (pages, [])
 
 
 def test_numbers_that_follow_one_another_are_headings() -> None:
