@@ -323,7 +323,7 @@ class CountingModel:
             return None
         messages = tuple(replace(message, content=sendable(message.content)) for message in request.messages)
         request = replace(request, messages=messages)
-        return await self._memo.get(reply_key(request, name, most, requested_schema(request)))
+        return await self._memo.get(reply_key(request, name, most, requested_schema(request), self._settings.extra))
 
 
 @lru_cache(1 << 12)

@@ -1,6 +1,5 @@
 """The language model of the settings: its replies are remembered, and its calls limited, metered and budgeted."""
 
-import json
 import logging
 import os
 from collections import defaultdict
@@ -90,7 +89,6 @@ class ModelClient:
             settings.max_tokens, settings.max_cost, settings.prices, models, resumable=memo is not None
         )
         form = settings.structured_output
-        self._extra = json.dumps(settings.extra, sort_keys=True) if settings.extra else ""
         first = Capabilities("json_schema" if form == "auto" else form, extra=settings.extra)
         self._capabilities = dict.fromkeys(models, first)
         self._rates: dict[tuple[str, str], TokenRate] = defaultdict(TokenRate)
@@ -250,7 +248,7 @@ class ModelClient:
             max_tokens,
             n_bytes=sum(len(message.content.encode()) for message in messages),
             most_prompt_tokens=most_prompt_tokens(messages, in_words),
-            key=reply_key(request, model, max_tokens, schema, self._extra),
+            key=reply_key(request, model, max_tokens, schema, self._settings.extra),
         )
 
     def _call(

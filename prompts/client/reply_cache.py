@@ -7,7 +7,7 @@ to another server keeps its cached replies.
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -25,14 +25,14 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def reply_key(request: Request, model: str, max_tokens: int, schema: str, extra: str = "") -> str:
+def reply_key(request: Request, model: str, max_tokens: int, schema: str, extra: Mapping[str, Any]) -> str:
     """Return the key of the reply to a request; its step and sources do not enter it.
 
-    `extra` is what else the body has (`llm.extra`), as JSON.
+    `extra` is what else the body has (`llm.extra`).
     """
     messages = [[message.role, message.content] for message in request.messages]
     shape = [PROMPTS, model, messages, schema, max_tokens, float(request.temperature), request.sample]
-    return digest(json.dumps([*shape, extra] if extra else shape))
+    return digest(json.dumps([*shape, json.dumps(extra, sort_keys=True)] if extra else shape))
 
 
 def step_source(step: str) -> str:

@@ -195,17 +195,22 @@ def test_what_is_remembered_is_not_paid_again(tmp_path: Path) -> None:
     corpus = some(tmp_path, ISLES / "corpus.jsonl", 8)
     with FakeServer(USUAL) as server:
         claims = {"extraction": {"claims": True}}
-        settings = local(server, **claims)
+
+        def with_extra(**chosen: dict[str, object]) -> Settings:
+            settings = local(server, **claims, **chosen)
+            return settings.model_copy(update={"llm": settings.llm.model_copy(update={"extra": {"top_k": 40}})})
+
+        settings = with_extra()
         spent = build_index([corpus], tmp_path / "index", settings).spending
         asked = len(server.requests)
         same = estimate([corpus], tmp_path / "index", settings)
         assert same.unchanged
         assert (same.total.calls, same.total.tokens, same.total.cost) == (0, 0, 0.0)
         # Other communities may need all reports anew.
-        told = estimate([corpus], tmp_path / "index", local(server, **claims, communities={"max_cluster_size": 9}))
+        told = estimate([corpus], tmp_path / "index", with_extra(communities={"max_cluster_size": 9}))
         assert [each.step for each in told.steps if each.calls] == ["report", "embed"]
         # A change that shapes no prompt makes a new version of remembered replies and vectors.
-        other = local(server, **claims, synonyms={"threshold": 0.9})
+        other = with_extra(synonyms={"threshold": 0.9})
         made = estimate([corpus], tmp_path / "index", other)
         assert len(server.requests) == asked
         assert not build_index([corpus], tmp_path / "index", other).unchanged

@@ -307,7 +307,7 @@ def test_usage_that_cannot_be_is_estimated(usage: object) -> None:
 def test_a_damaged_row_of_the_memo_is_told_and_harms_no_other(memo: Memo) -> None:
     with FakeServer(echo) as server:
         complete(client(server, memo), "a", "b")
-        key = reply_key(ask("a"), "m", 4096, "")
+        key = reply_key(ask("a"), "m", 4096, "", {})
         with sqlite3.connect(memo.path) as connection:
             connection.execute("UPDATE results SET value = ? WHERE kind = ? AND key = ?", (b"[1,2,3,4,5,6]", KIND, key))
         damaged, good = complete(client(server, memo), "a", "b")
