@@ -129,8 +129,8 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
         related = frozenset(
             term
             for term in open_terms
-            if any(is_related(term, other) for other in beginnings[place].get(term[0], ()))
-            or any(is_related(term, other) for other in above if other[0] == term[0])
+            if any(is_related(term, other) for other in beginnings[place].get(base_form(term)[0], ()))
+            or any(is_related(term, other) for other in above if base_form(other)[0] == base_form(term)[0])
         )
         keys = [word.key for word in words(each.text)]
         first = next((at for at, key in enumerate(keys) if key in asked.keys), len(keys))
@@ -158,7 +158,7 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
 def _by_first_letter(terms: frozenset[str]) -> Mapping[str, Sequence[str]]:
     found: dict[str, list[str]] = {}
     for term in terms:
-        found.setdefault(term[0], []).append(term)
+        found.setdefault(base_form(term)[0], []).append(term)
     return found
 
 

@@ -1,5 +1,6 @@
 """English stop words and number words, stems, accents and transliteration."""
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
@@ -70,6 +71,10 @@ def transliterated(text: str) -> str:
     return "".join(_LATIN.get(sign, sign) for sign in plain)
 
 
+_OF_PERSON = re.compile("^[يتن](?=[\u0621-\u064a]{3})")
+"""The prefix of an Arabic verb in the present tense."""
+
+
 @cache
 def _base_forms() -> Mapping[str, str]:
     """Read `irregular.txt`: the base form of each irregular form, the stems of either included."""
@@ -85,10 +90,12 @@ def _base_forms() -> Mapping[str, str]:
 def base_form(word: str) -> str:
     """Return the base form of an irregular English word or of its stem; any other word as it is.
 
-    >>> base_form("kept"), base_form("children"), base_form("walked")
-    ('keep', 'child', 'walked')
+    Of an Arabic word the sign of the person of a verb is left out: "he manages" and "she manages" differ in it only.
+
+    >>> base_form("kept"), base_form("children"), base_form("walked"), base_form("يدير") == base_form("تدير")
+    ('keep', 'child', 'walked', True)
     """
-    return _base_forms().get(word, word)
+    return _base_forms().get(word) or _OF_PERSON.sub("", word)
 
 
 def irregular_forms() -> frozenset[str]:
