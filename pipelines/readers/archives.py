@@ -26,6 +26,7 @@ from conspectus.pipelines.readers.guards import (
     LARGE,
     MAX_RATIO,
     bad_member,
+    leads_elsewhere,
     member_blocks,
     unpacked,
     zip_of,
@@ -119,7 +120,6 @@ def unique_name(name: str, taken: set[str]) -> str:
 
 
 _UTF8 = 0x800
-_DRIVE = re.compile(r"[A-Za-z]:")
 _JAPANESE = re.compile("[\u3041-\u30fa\u4e00-\u9fff]")
 
 
@@ -197,8 +197,7 @@ def _rows(members: Iterator[_Member], settings: InputSettings, nest: Nest) -> It
     names: set[str] = set()
     for member in members:
         name = clean(storable(member.name)).replace("\\", "/").removeprefix("./")
-        parts = name.split("/")
-        outside = ".." in parts or not parts[0] or _DRIVE.match(name) is not None
+        outside = leads_elsewhere(name)
         if name.endswith("/") or not (outside or is_wanted(PurePosixPath(name).parts)):
             continue
         if outside:

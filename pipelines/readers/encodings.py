@@ -22,6 +22,22 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_MAGIC = {
+    b"\x89PNG\r\n": "PNG",
+    b"\xff\xd8\xff": "JPEG",
+    b"GIF87a": "GIF",
+    b"GIF89a": "GIF",
+    b"%PDF-": "PDF",
+    b"PK\x03\x04": "ZIP",
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"7z\xbc\xaf\x27\x1c": "7z",
+    b"\x7fELF": "ELF",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "OLE",
+    b"SQLite format 3\x00": "SQLite",
+    b"PAR1": "Parquet",
+}
 # In order of preference among equally likely ones. Rare character sets would win by chance.
 _LEGACY = """
     cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r cp866 iso8859_2 cp932 euc_jp gb18030 big5 cp949 cp874
@@ -91,8 +107,8 @@ def clean(text: str) -> str:
 def encoding_of(stream: IO[bytes]) -> str:
     """Return the codec that decodes a stream as text, apart from damaged places; the stream is read.
 
-    Raises Unreadable for an empty one and for one that is not text: over 1 % control characters (including NUL), or
-    bytes that no encoding decodes plausibly.
+    Raises Unreadable for an empty one and for one that is not text: known magic numbers, over 1 % control characters
+    (including NUL), or bytes that no encoding decodes plausibly.
     """
     head = stream.read(_BLOCK)
     if not head:
@@ -102,6 +118,9 @@ def encoding_of(stream: IO[bytes]) -> str:
             if codec != "utf-8-sig" and not _decodes(stream, codec):
                 raise Unreadable("binary data", f"begins like {codec.upper()} and does not go on so")
             return codec
+    for magic, kind in _MAGIC.items():
+        if head.startswith(magic):
+            raise Unreadable("binary data", f"begins like a {kind} file")
     unmarked = _utf16_without_mark(head)
     if unmarked and _decodes(stream, unmarked):
         return unmarked

@@ -39,14 +39,14 @@ class Package:
         member = self._members.get(name.casefold())
         return None if member is None else b"".join(member_blocks(self._archive, member))
 
-    def part(self, name: str) -> "_Element | None":
+    def part(self, name: str, *, doctype: bool = False) -> "_Element | None":
         """Return the root element of a part, None if it does not exist."""
         content = self.read(name)
-        return None if content is None else parse_xml(content, name)
+        return None if content is None else parse_xml(content, name, doctype=doctype)
 
-    def needed(self, name: str, otherwise: str) -> "_Element":
+    def needed(self, name: str, otherwise: str, *, doctype: bool = False) -> "_Element":
         """Return the root element of a part; raises Unreadable, with the reason `otherwise`, if it does not exist."""
-        root = self.part(name)
+        root = self.part(name, doctype=doctype)
         if root is None:
             raise Unreadable("damaged document", otherwise)
         return root
@@ -163,11 +163,11 @@ def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     draft = Draft()
     lost = []
     with open_package(path, settings.max_archive_bytes) as package:
-        container = package.needed("META-INF/container.xml", "no EPUB")
+        container = package.needed("META-INF/container.xml", "no EPUB", doctype=True)
         name = next((element.get("full-path") or "" for element in container.iter("{*}rootfile")), "")
-        book = package.needed(name, "the book has no package document")
+        book = package.needed(name, "the book has no package document", doctype=True)
         chapters = _chapters(book, posixpath.dirname(name))
-        encryption = package.part("META-INF/encryption.xml")
+        encryption = package.part("META-INF/encryption.xml", doctype=True)
         covered = encryption.iter("{*}CipherReference") if encryption is not None else ()
         if not {unquote(element.get("URI") or "") for element in covered}.isdisjoint(chapters):
             raise Unreadable("encrypted", "the book is protected against copying")

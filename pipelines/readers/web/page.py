@@ -74,7 +74,9 @@ def parse_page(markup: str) -> "_Element | None":
             raise Unreadable("not a readable web page", "it declares entities of its own, which are never replaced")
         markup = markup[declaration.end() if declaration else 0 :].lstrip()
         with suppress(Unreadable):
-            return parse_xml(_ENTITY.sub(lambda found: unescape(found[0]), markup).encode("utf-8"), "the page")
+            return parse_xml(
+                _ENTITY.sub(lambda found: unescape(found[0]), markup).encode("utf-8"), "the page", doctype=True
+            )
     lenient = etree.HTMLParser(  # huge_tree: 2,048 levels instead of 256, which old pages with unclosed tags exceed
         no_network=True, huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8", recover=True
     )
@@ -126,9 +128,12 @@ def decoded_page(content: bytes) -> str:
     """Decode a page: by its byte order mark, as UTF-8 if valid, in its declared encoding, or in a detected one."""
     found = _CHARSET.search(content[:_HEAD])
     name = found[1].decode("ascii", "replace").lower() if found else ""
-    encoding = ""
-    with suppress(Unreadable):  # the declared one is tried then
+    try:
         encoding = encoding_of(BytesIO(content))
+    except Unreadable as error:
+        if error.reason != "unknown encoding":
+            raise
+        encoding = ""
     is_certain = encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32") and not content.isascii()
     return content.decode(encoding, "replace") if is_certain else decoded(content, _WIDER.get(name, name))
 

@@ -39,6 +39,15 @@ def patched(content: bytes, signature: bytes, offset: int, form: str, value: int
 GOOD = zipped(("a.txt", b"A" * 50), ("b/c.txt", b"C"))
 
 
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "..\\x", "\\\\host\\x"])
+def test_names_that_lead_elsewhere(name: str) -> None:
+    assert "points elsewhere" in reason(zipped((name, b"x")))
+
+
+def test_a_name_with_nul() -> None:
+    assert "points elsewhere" in reason(zipped(("abc", b"x")).replace(b"abc", b"a\0c"))
+
+
 def test_too_much_data() -> None:
     assert "archive too large: 51 bytes" in reason(GOOD, max_bytes=50)
 
@@ -51,8 +60,8 @@ def test_encrypted_members() -> None:
     assert "encrypted" in reason(patched(GOOD, b"PK\x01\x02", 8, "<H", 1))
 
 
-@pytest.mark.parametrize("declared", [10, 49])
-def test_members_that_hold_more_than_they_declare(declared: int) -> None:
+@pytest.mark.parametrize("declared", [10, 49, 51, 10_000])
+def test_members_that_hold_something_else_than_they_declare(declared: int) -> None:
     lying = patched(GOOD, b"PK\x01\x02", 24, "<L", declared)
     assert "damaged archive" in reason(lying)
 
