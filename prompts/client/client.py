@@ -131,7 +131,8 @@ class ModelClient:
     async def _complete(self, request: Request, record: Recording) -> Reply:
         """Return the remembered reply, or that of the server."""
         call = self._prepared(request)
-        reply, is_own = await self._memo.get(call.key) if self._memo and not request.fresh else None, False
+        reply = await self._memo.get(call.key) if self._memo and not request.fresh else None
+        is_own = False
         if reply is None:
             key = f"{call.key} fresh" if request.fresh else call.key
             reply, is_own = await self._running.get(key, lambda: self._fetch(call, record))

@@ -104,7 +104,6 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
     if of_life := LIFE_WORDS & asked.keys:
         told = frozenset(analysis.stem(word, asked.language) for word in of_life)
         own = [terms | told if tells_life(each.text) else terms for each, terms in zip(statements, own, strict=True)]
-    beginnings = [_by_first_letter(terms) for terms in own]  # forms of a word begin with one letter
     whole: dict[str, frozenset[str]] = {}
     for each, terms in zip(statements, own, strict=True):
         whole[each.passage.chunk_id] = whole.get(each.passage.chunk_id, frozenset()) | terms & asked.weights.keys()
@@ -126,11 +125,11 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
         around = frozenset(term for term in asked.weights if term in beside) - covers - near
         open_terms = asked.weights.keys() - covers - near if len(asked.weights) <= MOST_CLOSELY else frozenset()
         passage = whole[each.passage.chunk_id] - covers - near - around
+        beginnings = _by_first_letter(own[place] | above) if open_terms else {}  # forms of a word begin with one letter
         related = frozenset(
             term
             for term in open_terms
-            if any(is_related(term, other) for other in beginnings[place].get(base_form(term)[0], ()))
-            or any(is_related(term, other) for other in above if base_form(other)[0] == base_form(term)[0])
+            if any(is_related(term, other) for other in beginnings.get(base_form(term)[0], ()))
         )
         keys = [word.key for word in words(each.text)]
         first = next((at for at, key in enumerate(keys) if key in asked.keys), len(keys))

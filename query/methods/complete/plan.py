@@ -342,16 +342,17 @@ class _Reading:
 
     def _is_verb(self, place: int) -> bool:
         """Return whether a word may be a verb: one behind an auxiliary verb, and not what is counted or chosen."""
-        before = words_of("auxiliary column", (self._language,))
         noun = any(mark.last == place and mark.roles & {*_ASKING, *BEST} for mark in self.marks)
         written = joined(self._tokens[place : place + 1])
-        return not noun and written.islower() and any(keys_of(token) in before for token in self._tokens[:place])
+        return not noun and written.islower() and any(map(self._is_auxiliary, range(place)))
+
+    def _is_auxiliary(self, place: int) -> bool:
+        return keys_of(self._tokens[place]) in words_of("auxiliary column", (self._language,))
 
     def _is_participle(self, mark: Mark) -> bool:
         """Return whether a mark is another form of its column's name right behind an auxiliary verb ("were rented")."""
         own = set(keys_of(self._table.columns[mark.column or 0].name))
-        before = {keys_of(token) for token in self._tokens[max(0, mark.first - 1) : mark.first]}
-        behind = not before.isdisjoint(words_of("auxiliary column", (self._language,)))
+        behind = mark.first > 0 and self._is_auxiliary(mark.first - 1)
         return behind and own.isdisjoint(keys_of(self._tokens[mark.first]))
 
     def _names_many(self) -> bool:

@@ -117,7 +117,11 @@ class Vocabulary:
             return Found(frozenset(cells), frozenset(columns), stems in self._names)
         if columns := self._parts_of_columns.get(stems, ()):
             return Found(columns=frozenset(columns))
-        if len(content := self._content(keys)) > 1 and (columns := self._in_any_order.get(content, ())):
+        if (
+            len(keys) > 1
+            and len(content := self._content(keys)) > 1
+            and (columns := self._in_any_order.get(content, ()))
+        ):
             return Found(columns=frozenset(columns))
         if cells := self._parts_of_cells.get(stems, ()):
             return Found(frozenset(cells), whole=False)

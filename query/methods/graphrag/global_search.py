@@ -127,10 +127,9 @@ class ExtractiveGlobalSearch:
             places, scores = self._map(vector, selected.units)
             shown = zip(places[:_QUOTED_REPORTS].tolist(), scores.tolist(), strict=False)
             best = [ScoredUnit(selected.units[place], score) for place, score in shown]
-            found = replace(evidence(self._context, best), trace=selected.trace)
-            if found.passages and kind_of(question) in FACTS:
+            if kind_of(question) in FACTS and (found := evidence(self._context, best)).passages:
                 assembly.over(len(best), sum(each.unit.n_tokens for each in best))
-                return quote_evidence(assembly, self._context, found)
+                return quote_evidence(assembly, self._context, replace(found, trace=selected.trace))
             reason, answerable = self._answerable(question)
             if told is not None:
                 reason, answerable = f"{reason}, but no part of them speaks of it", False
