@@ -33,6 +33,7 @@ _MARKUP = re.compile(r"[*`{}\"“”]")
 _NUMBERED = re.compile(
     r"^\W*(?:(?:item|relation|entity|piece|text|number|no\.?|passage)\s*)?#?\[?(\d{1,3})\]?\W*$", re.IGNORECASE
 )
+_WORDS = {word: number for number, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 _NAME_KEYS = ("relation", "name", "entity", "item", "label", "text", "title", "predicate", "id")
 _SCORE_KEYS = ("score", "rating", "relevance", "value", "weight", "contribution")
 _NUMBER_KEYS = ("number", "id", "index", "answer", "choice", "pick")
@@ -169,20 +170,23 @@ def _in_order(text: str, count: int) -> dict[int, float]:
 
 
 def as_number(value: object) -> object:
-    """Return the number that a member of a JSON object gives as text or as a fraction; any other value unchanged.
+    """Return the number that a member of a JSON object gives in words or as a fraction; any other value unchanged.
 
-    >>> as_number("7.5 / 10"), as_number("8 (important)"), as_number("high")
-    (7.5, 8.0, 'high')
+    >>> as_number("7.5 / 10"), as_number("eight"), as_number("8 (important)"), as_number("high")
+    (7.5, 8.0, 8.0, 'high')
     """
-    found = _AS_NUMBER.fullmatch(value.strip().casefold()) if isinstance(value, str) else None
-    return float(found[1]) if found else value
+    if not isinstance(value, str):
+        return value
+    text = value.strip().casefold()
+    found = _AS_NUMBER.fullmatch(text)
+    return float(found[1]) if found else float(_WORDS[text]) if text in _WORDS else value
 
 
 def as_score(value: object) -> object:
-    """Return the number that a member of a JSON object gives: 8, "8", "8/10", "85%", 84.6.
+    """Return the number that a member of a JSON object gives: 8, "8", "8/10", "85%", "eight", 84.6.
 
-    >>> as_score("8/10"), as_score("85 %"), as_score(84.6)
-    (8, 85, 85)
+    >>> as_score("8/10"), as_score("85 %"), as_score("Eight"), as_score(84.6)
+    (8, 85, 8, 85)
     """
     number = as_number(value)
     return round(number) if isinstance(number, float) and math.isfinite(number) else number

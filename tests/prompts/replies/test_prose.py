@@ -37,7 +37,7 @@ def test_scores_are_read_by_name_number_or_order(reply: str, scores: dict[int, f
 
 
 def test_numbers_as_models_write_them() -> None:
-    assert [as_score(value) for value in ("8", "8/10", "85%", 84.5, 7, "much")] == [8, 8, 85, 84, 7, "much"]
+    assert [as_score(value) for value in ("8", "8/10", "85%", "Eight", 84.5, 7, "much")] == [8, 8, 85, 8, 84, 7, "much"]
 
 
 @pytest.mark.parametrize(
